@@ -105,7 +105,7 @@ RULES = [  # (words in the name, why it is absent)
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
     ("scaled_dot_general", "no dtype of 8 bits to quantise to"),
     ("key_dtype", "keys are numbers: no dtype of their own"),
-    ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
+    ("float4 float6 float8_e8m0fnu int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
     ("object_ ComplexWarning place_ character", "NumPy's machinery"),
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "

@@ -53,7 +53,7 @@ error of each elementwise function in units of the last place (ulp) of the resul
   is watched there, and at an argument of each block of 2¹⁸ or 2¹⁴. f64 of special functions takes MPFR's value everywhere.
 - An ulp is the distance of numbers in the binade of the exact value. Programs flush subnormal numbers: a result below the smallest normal
   number may be 0, and a subnormal argument count as 0. NaN, infinities and poles are compared too: *wrong* is one for another.
-- Common functions are to be within 2 ulp, special ones within 4, or the reason is given. f16 and bf16 are computed in f32 and rounded.
+- Common functions are to be within 2 ulp, special ones within 4, or the reason is given. f8, f16 and bf16 are computed in f32 and rounded.
 - A test, `accuracy`, measures a part of this in seconds, and fails where an error is above what is recorded here; it is built by
   `-DTENON_ACCURACY=ON`, with Debian's `libmpfr-dev`. Scalars outside of arrays take shorter chains of operations, which round a little
   otherwise: `tests/cpu/math.cpp` has them.

@@ -15,34 +15,34 @@ bool x64_enabled = true;
 
 namespace {
 
-constexpr std::array<const char*, 15> names{"bool",     "int8",    "int16",   "int32",     "int64",
-                                            "uint8",    "uint16",  "uint32",  "uint64",    "float16",
-                                            "bfloat16", "float32", "float64", "complex64", "complex128"};
-constexpr std::array<DType, 15> dtypes{DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,
-                                       DType::u8,    DType::u16, DType::u32, DType::u64, DType::f16,
-                                       DType::bf16,  DType::f32, DType::f64, DType::c64, DType::c128};
-static_assert(names.size() == dtypes.size());
+// In DType's order.
+constexpr std::array<const char*, dtype_count> names{"bool",          "int8",
+                                                     "int16",         "int32",
+                                                     "int64",         "uint8",
+                                                     "uint16",        "uint32",
+                                                     "uint64",        "float8_e3m4",
+                                                     "float8_e4m3",   "float8_e4m3b11fnuz",
+                                                     "float8_e4m3fn", "float8_e4m3fnuz",
+                                                     "float8_e5m2",   "float8_e5m2fnuz",
+                                                     "float16",       "bfloat16",
+                                                     "float32",       "float64",
+                                                     "complex64",     "complex128"};
 
 // np.dtype objects by dtype, and dtypes by what users have named them with. Python's, so they are never freed.
-std::array<PyObject*, dtypes.size()> objects{};
-PyObject* known = nullptr;  // dict: object -> number in `dtypes`
-
-std::size_t number_of(DType dtype) {
-  for (std::size_t i = 0; i < dtypes.size(); ++i)
-    if (dtypes[i] == dtype) return i;
-  return 0;
-}
+std::array<PyObject*, dtype_count> objects{};
+PyObject* known = nullptr;  // dict: object -> number of a dtype
 
 std::optional<DType> by_name(std::string_view name) {
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (name == names[i]) return dtypes[i];
+    if (name == names[i]) return static_cast<DType>(i);
   return std::nullopt;
 }
 
 DType find(nb::handle object) {
   const nb::object numpy = nb::module_::import_("numpy");
   nb::object dtype;
-  if (nb::isinstance<nb::str>(object) && str_of(object) == "bfloat16") return DType::bf16;
+  if (nb::isinstance<nb::str>(object))  // which NumPy does not know before ml_dtypes is there
+    if (const auto named = by_name(str_of(object)); named && is_extended(*named)) return *named;
   try {
     dtype = numpy.attr("dtype")(object);
   } catch (nb::python_error&) {
@@ -51,14 +51,15 @@ DType find(nb::handle object) {
   }
   const auto name = str_of(nb::object(dtype.attr("name")));
   if (const std::optional<DType> found = by_name(name)) return *found;
-  throw DTypeError(
-      "dtype: arrays of " + name + " are not there.",
-      "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and complex numbers.");
+  throw DTypeError("dtype: arrays of " + name + " are not there.",
+                   "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers and "
+                   "seven float8.");
 }
 
 }  // namespace
 
-const char* numpy_name(DType dtype) { return names[number_of(dtype)]; }
+const char* numpy_name(DType dtype) { return names[static_cast<std::size_t>(dtype)]; }
+bool is_extended(DType dtype) { return is_float8(dtype) || dtype == DType::bf16; }
 
 DType canonical(DType dtype) {
   if (x64_enabled) return dtype;
@@ -77,10 +78,10 @@ DType canonical(DType dtype) {
 }
 
 nb::object numpy_dtype(DType dtype) {
-  const std::size_t i = number_of(dtype);
+  const auto i = static_cast<std::size_t>(dtype);
   if (objects[i] == nullptr) {
     const nb::object scalar =
-        dtype == DType::bf16 ? nb::module_::import_("ml_dtypes").attr("bfloat16") : nb::object(nb::str(names[i]));
+        is_extended(dtype) ? nb::module_::import_("ml_dtypes").attr(names[i]) : nb::object(nb::str(names[i]));
     objects[i] = nb::object(nb::module_::import_("numpy").attr("dtype")(scalar)).release().ptr();
   }
   return nb::borrow(objects[i]);
@@ -92,10 +93,10 @@ DType dtype_from(nb::handle object) {
   const bool hashable = PyObject_Hash(object.ptr()) != -1;
   if (!hashable) PyErr_Clear();
   if (hashable)
-    if (PyObject* at = PyDict_GetItemWithError(known, object.ptr())) return dtypes[PyLong_AsSize_t(at)];
+    if (PyObject* at = PyDict_GetItemWithError(known, object.ptr())) return static_cast<DType>(PyLong_AsSize_t(at));
   const DType dtype = find(object);
   if (hashable) {
-    const nb::object number = nb::steal(PyLong_FromSize_t(number_of(dtype)));
+    const nb::object number = nb::steal(PyLong_FromSize_t(static_cast<std::size_t>(dtype)));
     if (PyDict_SetItem(known, object.ptr(), number.ptr()) != 0) throw nb::python_error();
   }
   return dtype;
@@ -114,6 +115,15 @@ void add_dtypes(nb::module_& module) {
   module.def(
       "canonical_dtype", [](DType dtype) { return canonical(dtype); },
       "The dtype that arrays have where this one is asked for.");
+  module.def(
+      "extended_dtypes",
+      [] {
+        nb::list all;
+        for (int i = 0; i < dtype_count; ++i)
+          if (is_extended(static_cast<DType>(i))) all.append(numpy_name(static_cast<DType>(i)));
+        return nb::tuple(all);
+      },
+      "The names of the dtypes that are ml_dtypes', not NumPy's.");
   module.def(
       "promote_types",
       [](DType a, bool a_weak, DType b, bool b_weak) {

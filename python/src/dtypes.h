@@ -14,7 +14,9 @@ namespace nb = nanobind;
 extern bool x64_enabled;
 DType canonical(DType dtype);
 
-// np.dtype of a dtype. bf16's is that of the package ml_dtypes; ImportError says so where it is not there.
+// Whether its np.dtype is one of the package ml_dtypes, which has no format in the buffer protocol.
+bool is_extended(DType dtype);
+// np.dtype of a dtype. ImportError where it is one of ml_dtypes and that is not there.
 nb::object numpy_dtype(DType dtype);
 const char* numpy_name(DType dtype);  // "float32"
 // What NumPy takes for a dtype: np.float32, "float32", float, an object with a `dtype`. As it is, not canonical.

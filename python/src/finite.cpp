@@ -39,14 +39,15 @@ const char* found_in(const Buffer& b) {
   return nullptr;
 }
 
-// Of 16 bits: all of the exponent's are set, then NaN where a bit of the mantissa is.
-const char* found_in_half(const Buffer& b, std::uint16_t exponent, std::uint16_t mantissa) {
+// Of narrow floats by their bits.
+template <NarrowFloat T>
+const char* found_in_bits(const Buffer& b) {
+  constexpr FloatFormat format = format_of(*dtype_of<T>);
   const Buffer dense = b.contiguous() ? b : b.contiguous_copy();
-  const auto* data = reinterpret_cast<const std::uint16_t*>(dense.data());
-  for (std::size_t i = 0; i < dense.bytes() / 2; ++i) {
-    if ((data[i] & exponent) != exponent) continue;
-    const bool nan = (data[i] & mantissa) != 0;
-    if (nan ? watched.nans : watched.infs) return nan ? "nan" : "inf";
+  for (std::int64_t i = 0; i < dense.elements(); ++i) {
+    const std::uint64_t bits = dense.as<T>()[i].bits;
+    if (watched.nans && format.is_nan(bits)) return "nan";
+    if (watched.infs && format.has_infinity() && (bits & (format.sign() - 1)) == format.exponents()) return "inf";
   }
   return nullptr;
 }
@@ -54,20 +55,16 @@ const char* found_in_half(const Buffer& b, std::uint16_t exponent, std::uint16_t
 const char* found_in(const Value& value) {
   const auto* b = std::get_if<Buffer>(&value);
   if (b == nullptr || b->bytes() == 0) return nullptr;
-  switch (b->dtype()) {
-    case DType::f16:
-      return found_in_half(*b, 0x7c00, 0x03ff);
-    case DType::bf16:
-      return found_in_half(*b, 0x7f80, 0x007f);
-    case DType::f32:
-    case DType::c64:
-      return found_in<float>(*b);
-    case DType::f64:
-    case DType::c128:
-      return found_in<double>(*b);
-    default:
+  return dispatch(b->dtype(), [&]<class T>(std::type_identity<T>) -> const char* {
+    if constexpr (NarrowFloat<T>)
+      return found_in_bits<T>(*b);
+    else if constexpr (std::is_floating_point_v<T>)
+      return found_in<T>(*b);
+    else if constexpr (requires { typename T::value_type; })
+      return found_in<typename T::value_type>(*b);
+    else
       return nullptr;
-  }
+  });
 }
 
 const char* first_found(std::span<const Value> values) {

@@ -21,7 +21,7 @@ struct Exported {
   std::vector<Py_ssize_t> dims, strides;
 };
 
-const char* format_of(DType dtype) {
+const char* buffer_format(DType dtype) {
   switch (dtype) {
     case DType::bool_:
       return "?";
@@ -43,8 +43,6 @@ const char* format_of(DType dtype) {
       return "L";
     case DType::f16:
       return "e";
-    case DType::bf16:
-      return nullptr;
     case DType::f32:
       return "f";
     case DType::f64:
@@ -53,8 +51,9 @@ const char* format_of(DType dtype) {
       return "Zf";
     case DType::c128:
       return "Zd";
+    default:
+      return nullptr;  // of the dtypes of ml_dtypes
   }
-  return nullptr;
 }
 
 Buffer values_of(const Array& a) {
@@ -122,8 +121,8 @@ Array from_dlpack(nb::handle object) {
 nb::object bits_as_numpy(const Array& a) {
   const Buffer b = values_of(a);
   return nb::module_::import_("numpy")
-      .attr("asarray")(array_object(Array(b.view(DType::u16, b.dims(), b.strides(), 0))))
-      .attr("view")(numpy_dtype(DType::bf16));
+      .attr("asarray")(array_object(Array(b.view(unsigned_of(b.dtype()), b.dims(), b.strides(), 0))))
+      .attr("view")(numpy_dtype(b.dtype()));
 }
 
 }  // namespace
@@ -133,9 +132,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded(
       [&] {
         const Array& a = array_of(self);
-        const char* format = format_of(a.dtype());
+        const char* format = buffer_format(a.dtype());
         if (format == nullptr) {
-          PyErr_SetString(PyExc_BufferError, "bfloat16 has no format in the buffer protocol: use np.asarray(x).");
+          PyErr_Format(PyExc_BufferError, "%s has no format in the buffer protocol: use np.asarray(x).",
+                       numpy_name(a.dtype()));
           return -1;
         }
         if ((flags & PyBUF_WRITABLE) != 0) {
@@ -183,7 +183,7 @@ void add_interchange(nb::module_& module) {
       "from_memory",
       [](nb::handle object, bool copy) { return array_from_memory(object, copy ? Memory::copied : Memory::shared); },
       nb::arg("object"), nb::arg("copy"));
-  module.def("bfloat16_as_numpy", [](ArrayLike x) { return bits_as_numpy(x.array("numpy")); });
+  module.def("extended_as_numpy", [](ArrayLike x) { return bits_as_numpy(x.array("numpy")); });
   module.def("is_traced", [](nb::handle x) { return is_array(x.ptr()) && array_of(x.ptr()).traced() != nullptr; });
   module.def("is_donated", [](nb::handle x) { return is_array(x.ptr()) && array_of(x.ptr()).donated() != nullptr; });
   module.def("to_dlpack", to_dlpack, nb::arg("x"), nb::arg("stream"), nb::arg("max_version"), nb::arg("dl_device"),

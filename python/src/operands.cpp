@@ -67,15 +67,14 @@ bool aligned(const Py_buffer& view) {
 
 nb::object numpy_array(nb::handle object) { return nb::module_::import_("numpy").attr("asarray")(object); }
 
-// An array of ml_dtypes' bfloat16, which has no format, by its bits.
-bool is_bfloat16(nb::handle object) {
-  return nb::hasattr(object, "dtype") && nb::hasattr(object, "view") &&
-         str_of(nb::object(object.attr("dtype"))) == "bfloat16";
-}
-Array from_bfloat16(nb::handle object, Memory how) {
-  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), how);
+// An array of a dtype of ml_dtypes', which has no format, by its bits; any other gives none.
+std::optional<Array> from_bits(nb::handle object, Memory how) {
+  if (!nb::hasattr(object, "dtype") || !nb::hasattr(object, "view")) return std::nullopt;
+  const DType dtype = dtype_from(object.attr("dtype"));
+  if (!is_extended(dtype)) return std::nullopt;
+  const Array bits = array_from_memory(numpy_array(object).attr("view")(numpy_name(unsigned_of(dtype))), how);
   const Buffer b = bits.to_buffer();
-  return Array(b.view(DType::bf16, b.dims(), b.strides(), 0));
+  return Array(b.view(dtype, b.dims(), b.strides(), 0));
 }
 
 bool number_from(PyObject* object, Array& to) {
@@ -125,7 +124,7 @@ std::optional<Array> read_memory(nb::handle object, Memory how) {
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_RECORDS_RO) != 0) {
     PyErr_Clear();
-    if (is_bfloat16(object)) return from_bfloat16(object, how);
+    if (std::optional<Array> made = from_bits(object, how)) return made;
     throw DTypeError("array: the memory of " + class_of(object) + " has no form known.",
                      "Make a NumPy array of numbers of it.");
   }
@@ -141,9 +140,9 @@ std::optional<Array> read_memory(nb::handle object, Memory how) {
       const nb::object there = numpy_array(object);
       return array_from_memory(there.attr("astype")(there.attr("dtype").attr("newbyteorder")("=")), Memory::shared);
     }
-    throw DTypeError(
-        "array: elements of the format '" + format + "' are no numbers that arrays have.",
-        "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and complex numbers.");
+    throw DTypeError("array: elements of the format '" + format + "' are no numbers that arrays have.",
+                     "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers "
+                     "and seven float8.");
   }
   if (!aligned(view)) return array_from_memory(numpy_array(object).attr("copy")(), Memory::shared);
   const auto rank = static_cast<std::size_t>(view.ndim);

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _extended
 from tenon._config import config
 from tenon.tree_util import tree_flatten, tree_unflatten
 
@@ -157,11 +157,7 @@ def call_for_effect(name, callback, args, kwargs):
 
 def _is_operand(leaf):
     return isinstance(leaf, (_core.Array, bool, int, float, complex, np.generic, np.ndarray)) and (
-        not isinstance(leaf, (np.generic, np.ndarray)) or leaf.dtype.kind not in "OSUMmV" or _is_extended(leaf.dtype))
-
-
-def _is_extended(dtype):
-    return dtype.name == "bfloat16"
+        not isinstance(leaf, (np.generic, np.ndarray)) or leaf.dtype.kind not in "OSUMmV" or _extended.is_extended(leaf.dtype))
 
 
 @_by_key

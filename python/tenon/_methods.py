@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _extended
 from tenon._core import Array
 from tenon._shape_dtype import ShapeDtypeStruct
 
@@ -16,7 +16,7 @@ def represented(x):
     values = np.asarray(x)
     dtype = x.dtype.name
     weak = ", weak_type=True" if x.weak_type else ""
-    if values.dtype.kind == "V":  # bfloat16, which NumPy cannot print by itself
+    if _extended.is_extended(values.dtype):  # which NumPy cannot print by itself
         values = values.astype(np.float32)
     if values.size == 0:
         return f"Array([], shape={x.shape}, dtype={dtype}{weak})"
@@ -26,7 +26,7 @@ def represented(x):
 
 
 def _to_numpy(x, dtype=None, copy=None):
-    values = _core.bfloat16_as_numpy(x) if x.dtype.name == "bfloat16" else np.asarray(memoryview(x))
+    values = _core.extended_as_numpy(x) if _extended.is_extended(x.dtype) else np.asarray(memoryview(x))
     if dtype is not None and values.dtype != dtype:
         if copy is False:
             raise ValueError(f"Array is {values.dtype}: to have it as {dtype} takes a copy.")

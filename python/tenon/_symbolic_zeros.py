@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _extended
 from tenon._methods import float0
 
 
@@ -74,7 +74,7 @@ def custom_vjp_primal_tree_values(tree):
 
 def has_tangent(dtype):
     """Whether values of a dtype have derivatives."""
-    return dtype.kind in "fc" or dtype.name == "bfloat16"
+    return dtype.kind in "fc" or _extended.is_extended(dtype)
 
 
 def _kind_of_tangent(dtype):

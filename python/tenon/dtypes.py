@@ -2,9 +2,25 @@
 
 from tenon import _core
 from tenon._methods import float0
-from tenon.numpy import bfloat16, finfo, iinfo, issubdtype, result_type
+from tenon.numpy import (
+    bfloat16,
+    finfo,
+    float8_e3m4,
+    float8_e4m3,
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    iinfo,
+    issubdtype,
+    result_type,
+)
 
-__all__ = ["bfloat16", "canonicalize_dtype", "finfo", "float0", "iinfo", "issubdtype", "result_type"]
+__all__ = [
+    "bfloat16", "canonicalize_dtype", "finfo", "float0", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "iinfo", "issubdtype", "result_type",
+]
 
 
 def canonicalize_dtype(dtype):

@@ -11,7 +11,7 @@ import struct
 
 import numpy as np
 
-from tenon import _core, _stages, _trees_as_json, tree
+from tenon import _core, _extended, _stages, _trees_as_json, tree
 from tenon._shape_dtype import ShapeDtypeStruct
 from tenon._trees_as_json import register_namedtuple_serialization, register_pytree_node_serialization
 from tenon.errors import DifferentiationError, ParseError, TreeError, UnsupportedError
@@ -182,8 +182,8 @@ class Exported:
 
 
 _MAGIC = b"tenon.export 1\n"
-_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
-           "float64", "complex64", "complex128")
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+           "complex64", "complex128", *_extended.names)
 
 
 def deserialize(blob):

@@ -9,8 +9,8 @@ import pytest
 import tenon as tn
 import tenon.numpy as tnp
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-          "float32", "float64", "complex64", "complex128"]
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
+          "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
 
 def test_attributes():

@@ -33,7 +33,7 @@ def test_an_op_by_itself():
     assert np.isnan(tnp.array(np.nan)) and bool(tnp.isnan(np.nan))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
 def test_each_dtype(dtype):
     x = tnp.zeros(3, dtype)
     with raises("div"):

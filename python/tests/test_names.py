@@ -188,7 +188,8 @@ def test_promotion(one, other):
 # --- names that are no functions of arrays ---
 
 SCALARS = ("bfloat16 bool bool_ cdouble complex128 complex64 csingle double float16 float32 float64 int16 int32 int64 int8 single "
-           "uint16 uint32 uint64 uint8").split()
+           "uint16 uint32 uint64 uint8 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
+           "float8_e5m2fnuz").split()
 WIDE = {"complex_": "complex128", "float_": "float64", "int_": "int64", "uint": "uint64"}
 KINDS = "character complexfloating flexible floating generic inexact integer number signedinteger unsignedinteger".split()
 CONSTANTS = "e euler_gamma inf nan newaxis pi".split()
@@ -196,7 +197,12 @@ NUMPY_S_OWN = "array_repr array_str get_printoptions printoptions save savez set
 
 
 def scalar_type(name):
-    dtype = dtype_of(WIDE[name] if name in WIDE else name if name == "bfloat16" else getattr(np, name)(0).dtype.name)
+    if name.startswith("float8"):
+        import ml_dtypes
+
+        dtype = np.dtype(getattr(ml_dtypes, name))
+    else:
+        dtype = dtype_of(WIDE[name] if name in WIDE else name if name == "bfloat16" else getattr(np, name)(0).dtype.name)
     kind = getattr(tnp, name)
     assert kind(1).dtype == dtype and kind == dtype and tnp.zeros(2, kind).dtype == dtype and np.dtype(kind) == dtype
 

@@ -23,7 +23,7 @@ struct AttentionOptions {
 // softmax(query · keyᵀ · scale + bias) · value, of queries [batch, queries, heads, features], keys [batch, keys,
 // heads', features] and values [batch, keys, heads', columns], or of all three without the batch; heads is a multiple
 // of heads', whose keys several heads in a row share. A query that sees no key takes the mean of all values; one behind
-// its sequence's length gives 0. Operands promote to one dtype, integers become floats; of f16 and bf16 softmax is
+// its sequence's length gives 0. Operands promote to one dtype, integers become floats; of f8, f16 and bf16 softmax is
 // taken in f32, and its weights are rounded before they meet the values. Derivatives of any order in query, key, value,
 // bias and scale. Compiled code and that of the derivatives have no memory of the size of the scores: blocks of rows
 // stay in the caches. Throws ShapeError where sizes do not go with each other, DTypeError of complex numbers and of

@@ -38,11 +38,11 @@ struct ConvolutionOptions {
 };
 
 // y[n, o, p] = Σ x[n, c, p·stride + k·dilation] w[o, c, k] over channels c and places k of the window. Any number of
-// axes of places, any layout; negative padding cuts. Operands promote to one dtype; f16 and bf16 are computed in f32,
-// integers wrap around. Derivatives of any order in both. As products of matrices on all cores, nothing of the size of
-// all windows is stored; with one channel a group, as sums of products. Time grows with the outputs times the window
-// times the channels of a group. Throws ShapeError where channels, groups or numbers of axes do not fit, DTypeError of
-// booleans.
+// axes of places, any layout; negative padding cuts. Operands promote to one dtype; f8, f16 and bf16 are computed in
+// f32, integers wrap around. Derivatives of any order in both. As products of matrices on all cores, nothing of the
+// size of all windows is stored; with one channel a group, as sums of products. Time grows with the outputs times the
+// window times the channels of a group. Throws ShapeError where channels, groups or numbers of axes do not fit,
+// DTypeError of booleans.
 //   conv_general_dilated(images, weights, {.strides = {2, 2}, .padding = Padding::same})
 Array conv_general_dilated(const Operand& x, const Operand& w, const ConvolutionOptions& options = {});
 

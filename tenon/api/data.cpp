@@ -17,7 +17,7 @@
 namespace tenon {
 namespace {
 
-// The shortest text that reads back as the same number, "1.5e+00". Of 16 bits: by trying.
+// The shortest text that reads back as the same number, "1.5e+00". Of 16 bits and of 8: by trying.
 template <class T>
 std::string shortest(T value) {
   std::array<char, 64> text;
@@ -70,7 +70,7 @@ std::string element_text(const Buffer& b, std::int64_t offset) {
   return dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) -> std::string {
     T value;
     std::memcpy(&value, b.data() + offset, sizeof value);
-    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+    if constexpr (std::is_floating_point_v<T> || NarrowFloat<T>) {
       return real_text(value);
     } else if constexpr (requires { value.imag(); }) {
       const std::string imaginary = real_text(value.imag());

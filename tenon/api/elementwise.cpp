@@ -113,7 +113,7 @@ Array round(const Operand& given, std::int64_t decimals) {
     return nearest_multiple(x, unit);
   }
   if (decimals == 0) return round(x);
-  if (is_half(d)) return convert(round(widened(x), decimals), d);  // in which the factor may be infinite
+  if (is_narrow(d)) return convert(round(widened(x), decimals), d);  // in which the factor may be infinite
   if (std::abs(decimals) > (d == DType::f64 ? 300 : 37)) return decimals > 0 ? x : x * 0;
   const double factor = std::pow(10.0, static_cast<double>(decimals));
   return round(x * factor) / factor;
@@ -159,10 +159,7 @@ Array nan_to_num(const Operand& given, const NanToNumOptions& options) {
   const DType d = x.dtype();
   if (!is_inexact(d)) return x;
   if (is_complex(d)) return of_both_parts(x, [&](const Array& part) { return nan_to_num(part, options); });
-  const double most = d == DType::f64    ? std::numeric_limits<double>::max()
-                      : d == DType::f32  ? std::numeric_limits<float>::max()
-                      : d == DType::bf16 ? 0x1.fep127
-                                         : 65504;
+  const double most = largest_finite_of(d);
   const auto number = [&](const Array& value) { return convert(value, d).with_weak(false); };
   const Array nan = number(options.nan), above = number(options.above ? *options.above : Array(most));
   const Array below = number(options.below ? *options.below : Array(-most));

@@ -1,6 +1,6 @@
 // More functions of each element by itself, as NumPy and <cmath> name them. Operands broadcast and meet in one dtype;
-// integers become f32 (64-bit ones f64) where the result is real; f16 and bf16 are computed as they are. Derivatives of
-// any order.
+// integers become f32 (64-bit ones f64) where the result is real; f8, f16 and bf16 are computed as they are.
+// Derivatives of any order.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // Discrete Fourier transforms, as NumPy names them.
 //
-// Of real or complex numbers: integers become f32 (64-bit ones f64), f16 and bf16 are computed in f32; complex results
-// are c64 of f32 and c128 of f64. Any length takes O(n log n), a prime one too; any shape, other axes without elements
-// too. Each is linear, and has derivatives of any order. Lines are shared by all threads; the last bits may depend on
-// their number. By ducc0's FFT, whose errors grow with √log n, a few units in the last place. Throws ShapeError where
-// an axis is not there or given twice, where a length is 0, and where lengths are not as many as axes; DTypeError where
-// real numbers are asked for and complex ones given.
+// Of real or complex numbers: integers become f32 (64-bit ones f64), f8, f16 and bf16 are computed in f32; complex
+// results are c64 of f32 and c128 of f64. Any length takes O(n log n), a prime one too; any shape, other axes without
+// elements too. Each is linear, and has derivatives of any order. Lines are shared by all threads; the last bits may
+// depend on their number. By ducc0's FFT, whose errors grow with √log n, a few units in the last place. Throws
+// ShapeError where an axis is not there or given twice, where a length is 0, and where lengths are not as many as axes;
+// DTypeError where real numbers are asked for and complex ones given.
 #pragma once
 
 #include <cstdint>

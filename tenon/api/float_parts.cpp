@@ -14,6 +14,7 @@
 #include "tenon/ops/float_bits.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
@@ -88,8 +89,9 @@ Array ldexp(const Operand& given, const Operand& by) {
   if (is_inexact(by->dtype()))
     throw DTypeError(fmt::format("{}: {} by exponents {}.", name, x.type().text(), by->type().text()),
                      "Exponents are integers.");
+  if (is_narrow(x.dtype())) return convert(ldexp(widened(x), by), x.dtype());  // rounded once
   // So many places lead from any number to 0 or infinity. In three steps, as 2^n may be too large where x 2^n is not.
-  const std::int32_t most = x.dtype() == DType::f16 ? 43 : x.dtype() == DType::f64 ? 2200 : 300;
+  const std::int32_t most = x.dtype() == DType::f64 ? 2200 : 300;
   const bool wide = size_of(by->dtype()) >= 4, is_unsigned = is_unsigned_integer(by->dtype());
   const Array exponents = !wide ? Array(by) : is_unsigned ? min(by, most) : clamp(by, -most, most);
   const FloatParts parts = frexp(x);
@@ -104,8 +106,7 @@ Array spacing(const Operand& given) {
   const Array x = real_float(name, given);
   const DType d = x.dtype();
   const auto number = [d](double value) { return Array(Scalar(value).convert(d)); };
-  const Array above = number(std::numeric_limits<double>::infinity()),
-              none = number(std::numeric_limits<double>::quiet_NaN());
+  const Array above = Array(highest(d)), none = number(std::numeric_limits<double>::quiet_NaN());
   // Not by comparison: subnormal numbers may be taken for 0.
   const Array bits = bitcast(x, unsigned_of(d)), zero = Array(Scalar::zero(bits.dtype()));
   const Array one = Array(Scalar::one(bits.dtype()));
@@ -113,7 +114,8 @@ Array spacing(const Operand& given) {
   // The difference of subnormal numbers may be taken for 0.
   const Array step =
       where(abs(x) < number(2 * special::least_normal_of(d)), nextafter(number(0), outward), nextafter(x, outward) - x);
-  return where(is_finite(x), step, none);
+  const bool ends = !format_of(d).has_infinity();  // with a number that has none above it
+  return where(ends ? abs(x) < above : is_finite(x), step, none);
 }
 
 Array popcount(const Operand& x) {

@@ -41,8 +41,8 @@ class Bins {
 // From the smallest to the largest element, where it is not given; half a unit around it where both are equal.
 using BinRange = std::optional<std::pair<Array, Array>>;
 
-// Borders of bins, one more than bins: of f32 or f64 (f16 and bf16 too). Throws ShapeError where there are no elements
-// and no range is given, and where borders are no vector.
+// Borders of bins, one more than bins: of f32 or f64 (f8, f16 and bf16 too). Throws ShapeError where there are no
+// elements and no range is given, and where borders are no vector.
 //   histogram_bin_edges(Array{0.f, 4.f}, 2)   // 0 2 4
 Array histogram_bin_edges(const Operand& x, const Bins& bins = 10, const BinRange& range = {});
 

@@ -19,9 +19,9 @@ struct ResizeOptions {
 
 // x in another shape of the same rank: element i of an axis of m elements covers i to i + 1 of m, as each of n does of
 // the result. Axes of one size stay as they are. Integers become f32 (64-bit ones f64), but of the nearest elements
-// every dtype stays; f16 and bf16 are computed in f32. Linear in x, with derivatives of any order. Time grows with the
-// larger of the two images times the number of weights that are not 0. Throws ShapeError where ranks differ, and where
-// elements are wanted of an axis that has none.
+// every dtype stays; f8, f16 and bf16 are computed in f32. Linear in x, with derivatives of any order. Time grows with
+// the larger of the two images times the number of weights that are not 0. Throws ShapeError where ranks differ, and
+// where elements are wanted of an axis that has none.
 //   image::resize(Array{0.f, 1.f}, {4})   // 0 0.25 0.75 1
 Array resize(const Operand& x, const Shape& shape, const ResizeOptions& options = {});
 

@@ -1,8 +1,8 @@
 // Factors of matrices in the last two axes, and what follows from them; the axes before them are a batch. What NumPy,
 // SciPy and JAX have under these names.
 //
-// Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f16 and bf16 are computed in f32. By LAPACK, each
-// matrix by one thread's calls and a batch on all threads; products of large matrices are shared too. Vectors have
+// Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f8, f16 and bf16 are computed in f32. By LAPACK,
+// each matrix by one thread's calls and a batch on all threads; products of large matrices are shared too. Vectors have
 // length 1 and otherwise the signs (of complex numbers the phases) that LAPACK gives them. Of a matrix with an element
 // that is not finite, and where iterations do not converge, results are NaN: nothing is thrown. ShapeError where an
 // operand is no matrix, or not square where it has to be. Of n rows, factors take time that grows as n³.

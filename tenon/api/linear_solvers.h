@@ -3,11 +3,11 @@
 //
 // a: a function of a tree like b that is linear and returns such a tree, or a square matrix (an Array, whose product
 // with b is matmul). b: a tree of real or complex arrays of any shapes, one vector together; integers become f32
-// (64-bit ones f64), f16 and bf16 are computed in f32. Derivatives are those of the system, in b and in what `a` holds
-// or captures, at any order and in both modes: each solves one system more, by the same method, and is as exact as that
-// solution. There are none in x0, tolerances and preconditioners. A solution that is not found in `maxiter` steps is
-// what was reached by then, and NaN where a or b have NaN; nothing is thrown. Throws ShapeError where a matrix is not
-// square or does not fit b, and where a number of steps is negative; TreeError, ShapeError or DTypeError where
+// (64-bit ones f64), f8, f16 and bf16 are computed in f32. Derivatives are those of the system, in b and in what `a`
+// holds or captures, at any order and in both modes: each solves one system more, by the same method, and is as exact
+// as that solution. There are none in x0, tolerances and preconditioners. A solution that is not found in `maxiter`
+// steps is what was reached by then, and NaN where a or b have NaN; nothing is thrown. Throws ShapeError where a matrix
+// is not square or does not fit b, and where a number of steps is negative; TreeError, ShapeError or DTypeError where
 // functions do not return trees like b.
 #pragma once
 

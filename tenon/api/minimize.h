@@ -53,7 +53,7 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
 namespace optim {
 
 // A local minimum of f, which takes a tree like x0 and returns one real number, near x0: a tree of real or complex
-// arrays (integers become f32, 64-bit ones f64; f16 and bf16 are computed in f32; of complex numbers both parts are
+// arrays (integers become f32, 64-bit ones f64; f8, f16 and bf16 are computed in f32; of complex numbers both parts are
 // variables, in norms and in hess_inv too, the imaginary ones behind all real ones). By Broyden, Fletcher, Goldfarb and
 // Shanno's updates (Nocedal and Wright 2006, algorithms 6.1 and 7.5), each step along a line to a place where Wolfe's
 // strong conditions hold (3.5 and 3.6). One loop, each of whose turns takes one value with its gradient. Derivatives of

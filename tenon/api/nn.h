@@ -70,7 +70,7 @@ SignedLog signed_logsumexp(const Operand& x, const Axes& axes = {}, const LogSum
 Array logmeanexp(const Operand& x, const Axes& axes = {}, const std::optional<Array>& counted = {});
 
 // (x - mean) / √(variance + epsilon), with the mean and the mean squared difference from it along axes of the elements
-// where `counted` holds, unless they are given; f16 and bf16 are computed in f32.
+// where `counted` holds, unless they are given; f8, f16 and bf16 are computed in f32.
 struct StandardizeOptions {
   std::optional<Array> mean = {}, variance = {}, counted = {};  // that broadcast to x
   Array epsilon = 1e-5;

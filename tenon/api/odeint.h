@@ -30,7 +30,7 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 // Reverse mode solves the adjoint equation backwards from time to time (Pontryagin; Chen et al. 2018): it keeps y at
 // the times t alone, and is as exact as the tolerances say. Derivatives are in y0, t and what f captures, of any order
 // in reverse mode; forward mode is a DifferentiationError. Without `adjoint` they are those of the steps that were
-// taken, in both modes, and reverse mode keeps what each step computes. f16 and bf16 are computed in f32.
+// taken, in both modes, and reverse mode keeps what each step computes. f8, f16 and bf16 are computed in f32.
 //
 // NaN at a time that is not reached in mxstep steps, past which no step is short enough, or that does not ascend.
 // Throws ShapeError where t is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError

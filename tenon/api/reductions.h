@@ -1,7 +1,7 @@
 // Reductions of some of the elements: of those where a mask holds, of those that are not NaN, of each with its weight;
 // and what is made of reductions. Axes as in ops/reduce.h.
 //
-// Any shape, f16 and bf16 computed in f32. Of no elements: what the reduction has no name for is NaN of means, a
+// Any shape, f8, f16 and bf16 computed in f32. Of no elements: what the reduction has no name for is NaN of means, a
 // ShapeError of extremes. Derivatives of any order, those of elements that do not count are 0. Throws DTypeError where
 // a mask is not bool, ShapeError where it does not broadcast to x, where axes are not there, and where an initial value
 // has axes.

@@ -13,7 +13,7 @@ struct ScaledDotOptions {
   // Of which pairs of axes the products are added up; where it is not given, as matmul() has it of matrices in the last
   // two axes, with a batch of the same size in front.
   std::optional<DotAxes> axes = {};
-  DType dtype = DType::f32;  // of the result; f16 and bf16 are computed in f32
+  DType dtype = DType::f32;  // of the result; f8, f16 and bf16 are computed in f32
 };
 
 // dot_general(a·a_scale, b·b_scale), in one dtype whatever the operands and scales have: integers too. Derivatives in

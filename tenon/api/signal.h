@@ -1,7 +1,8 @@
 // Signals: convolutions, trends and spectra, as SciPy names them.
 //
-// Of real or complex numbers: integers become f32 (64-bit ones f64), f16 and bf16 are computed in f32, and two operands
-// meet in one dtype. Derivatives of any order. Throws ShapeError where axes, sizes or lengths of segments do not fit.
+// Of real or complex numbers: integers become f32 (64-bit ones f64), f8, f16 and bf16 are computed in f32, and two
+// operands meet in one dtype. Derivatives of any order. Throws ShapeError where axes, sizes or lengths of segments do
+// not fit.
 #pragma once
 
 #include <cstdint>

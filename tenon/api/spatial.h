@@ -1,8 +1,9 @@
 // Rotations of space, as unit quaternions, with SciPy's names.
 //
 // Quaternions are (x, y, z, w), w the real part, along the last axis; the axes before it are a batch, and batches of
-// two rotations broadcast. Of real numbers; integers become f32 (64-bit ones f64), f16 and bf16 are computed in f32.
-// Derivatives of any order, at no rotation too. Throws ShapeError where a last axis has not the size that is asked for.
+// two rotations broadcast. Of real numbers; integers become f32 (64-bit ones f64), f8, f16 and bf16 are computed in
+// f32. Derivatives of any order, at no rotation too. Throws ShapeError where a last axis has not the size that is asked
+// for.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Special functions of real arrays, element by element.
 //
-// Operands promote and broadcast; integers become f32 (64-bit ones f64), and f16 and bf16 are computed in f32. Any
+// Operands promote and broadcast; integers become f32 (64-bit ones f64), and f8, f16 and bf16 are computed in f32. Any
 // shape, zero elements too. Derivatives of any order in every argument, unless it says otherwise. Outside of traces
 // each is compiled when it is first called with a dtype; time grows with the elements. Throws DTypeError for complex
 // numbers, ShapeError where shapes do not broadcast.

@@ -105,7 +105,7 @@ void save_table(std::string_view file, const Operand& table, const TableOptions&
         text += value ? '1' : '0';
       else if constexpr (std::is_arithmetic_v<T>)
         text += fmt::format("{}", value);
-      else if constexpr (is_half(*dtype_of<T>))
+      else if constexpr (is_narrow(*dtype_of<T>))
         text += fmt::format("{}", static_cast<float>(value));
       text += (i + 1) % columns == 0 ? '\n' : options.separator;
     }

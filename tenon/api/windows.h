@@ -23,12 +23,12 @@ enum class WindowReduction { sum, prod, max, min, bit_and, bit_or, bit_xor };
 
 // y[p] = x[p·stride + k·dilation] combined over the places k of a window, which has a size for each axis of x. Places
 // without an element, in the padding and between the elements that base_dilation moves apart, are left out; of a window
-// without elements: 0, 1, the lowest or the highest number, all bits, none. f16 and bf16 are summed and multiplied in
-// f32; the order is unspecified. NaN where any element is one. bool: max is or, min is and. The gradient of max and min
-// goes to the first element that is it.
-// Slices that fuse with what surrounds them: windows of up to 32 places read each; larger ones go axis by axis, and
-// along an axis of more than 16 places in log2(places) passes. The gradient takes the elements of y times the places.
-// Throws ShapeError where the options do not fit, DTypeError where x has no such reduction.
+// without elements: 0, 1, the lowest or the highest number, all bits, none. f8, f16 and bf16 are summed and multiplied
+// in f32; the order is unspecified. NaN where any element is one. bool: max is or, min is and. The gradient of max and
+// min goes to the first element that is it. Slices that fuse with what surrounds them: windows of up to 32 places read
+// each; larger ones go axis by axis, and along an axis of more than 16 places in log2(places) passes. The gradient
+// takes the elements of y times the places. Throws ShapeError where the options do not fit, DTypeError where x has no
+// such reduction.
 //   reduce_window(WindowReduction::max, images, {1, 3, 3, 1}, {.strides = {1, 2, 2, 1}, .padding = Padding::same})
 Array reduce_window(WindowReduction reduction, const Operand& x, const std::vector<std::int64_t>& window,
                     const WindowOptions& options = {});

@@ -1,10 +1,14 @@
 #include "tenon/base/dtype.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
+
+#include "tenon/base/error.h"
 
 namespace tenon {
 namespace {
@@ -20,6 +24,13 @@ constexpr std::array<DTypeInfo, dtype_count> table{{
     {"u16", 2, unsigned_integer},
     {"u32", 4, unsigned_integer},
     {"u64", 8, unsigned_integer},
+    {"f8e3m4", 1, real},
+    {"f8e4m3", 1, real},
+    {"f8e4m3b11fnuz", 1, real},
+    {"f8e4m3fn", 1, real},
+    {"f8e4m3fnuz", 1, real},
+    {"f8e5m2", 1, real},
+    {"f8e5m2fnuz", 1, real},
     {"f16", 2, real},
     {"bf16", 2, real},
     {"f32", 4, real},
@@ -83,6 +94,25 @@ int rank(DType d) {
   return 0;
 }
 
+Promoted meeting(DType a, bool a_weak, DType b, bool b_weak) {
+  if (a_weak == b_weak) {
+    const DType met = join_strong(a, b);
+    const DType joined = met == DType::i64 && a != met && b != met && !widens ? DType::i32 : met;
+    const bool u64_crossing = is_integer(a) && is_integer(b) && is_real(joined);
+    return {joined, a_weak || u64_crossing};
+  }
+  const DType strong = a_weak ? b : a;
+  const DType weak = a_weak ? a : b;
+  if (rank(weak) <= rank(strong)) return {strong, false};
+  // The weak operand is of a higher kind: an integer meets a weak float as the default float (weak); a real meets a
+  // weak complex as the complex of its own precision.
+  if (is_complex(weak)) {
+    if (is_real(strong)) return {complex_of(strong), false};
+    return {weak, true};
+  }
+  return {weak, true};  // and bool meets a weak integer
+}
+
 }  // namespace
 
 const DTypeInfo& info(DType dtype) { return table[static_cast<std::size_t>(dtype)]; }
@@ -107,22 +137,18 @@ DType complex_of(DType dtype) {
 void let_promotion_widen(bool on) { widens = on; }
 
 Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
-  if (a_weak == b_weak) {
-    const DType met = join_strong(a, b);
-    const DType joined = met == DType::i64 && a != met && b != met && !widens ? DType::i32 : met;
-    const bool u64_crossing = is_integer(a) && is_integer(b) && is_real(joined);
-    return {joined, a_weak || u64_crossing};
-  }
-  const DType strong = a_weak ? b : a;
-  const DType weak = a_weak ? a : b;
-  if (rank(weak) <= rank(strong)) return {strong, false};
-  // The weak operand is of a higher kind: an integer meets a weak float as the default float (weak); a real meets a
-  // weak complex as the complex of its own precision.
-  if (is_complex(weak)) {
-    if (is_real(strong)) return {complex_of(strong), false};
-    return {weak, true};
-  }
-  return {weak, true};  // and bool meets a weak integer
+  if (const auto met = try_promote(a, a_weak, b, b_weak)) return *met;
+  throw DTypeError(fmt::format("promote: {} and {} have no dtype in which they meet.", name(a), name(b)),
+                   "Floats of 8 bits become no other ones by themselves: convert one to the dtype of the other.");
+}
+
+std::optional<Promoted> try_promote(DType a, bool a_weak, DType b, bool b_weak) {
+  const auto refuses = [](DType narrow, bool narrow_weak, DType other, bool other_weak) {
+    if (!is_float8(narrow) || narrow == other) return false;
+    return is_complex(other) || (is_real(other) && narrow_weak == other_weak);
+  };
+  if (refuses(a, a_weak, b, b_weak) || refuses(b, b_weak, a, a_weak)) return std::nullopt;
+  return meeting(a, a_weak, b, b_weak);
 }
 
 DType unsigned_of(DType d) {
@@ -157,6 +183,49 @@ Float16::operator float() const {
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
   }
   return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+}
+
+double number_of_code(const FloatFormat& format, std::uint64_t code) {
+  const std::uint64_t exponent = code >> format.mantissa_bits, mantissa = code & format.mantissas();
+  if (exponent == 0) return std::ldexp(static_cast<double>(mantissa), format.least());
+  return std::ldexp(static_cast<double>(mantissa + format.mantissas() + 1),
+                    static_cast<int>(exponent) - format.bias - format.mantissa_bits);
+}
+double largest_finite_of(DType real) {
+  const FloatFormat format = format_of(real);
+  return number_of_code(format, format.largest());
+}
+
+std::uint8_t float8_code(const FloatFormat& format, float value) {
+  const auto x = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = x & 0x7fffffffu;
+  const int dropped = 23 - format.mantissa_bits;
+  const std::uint32_t least_normal = static_cast<std::uint32_t>(format.least_normal() + 127) << 23;
+  std::uint32_t code = 0;
+  if (magnitude > 0x7f800000u) {
+    code = static_cast<std::uint32_t>(format.nan());
+  } else {
+    if (magnitude < least_normal) {  // subnormal: let the adder round
+      const auto place = std::bit_cast<float>(static_cast<std::uint32_t>(format.least() + 23 + 127) << 23);
+      code =
+          std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + place) - std::bit_cast<std::uint32_t>(place);
+    } else {
+      const std::uint32_t odd = (magnitude >> dropped) & 1u, half = (1u << (dropped - 1)) - 1u;
+      code = ((magnitude - least_normal + half + odd) >> dropped) + (1u << format.mantissa_bits);
+    }
+    if (code > format.largest()) code = static_cast<std::uint32_t>(format.overflow());
+  }
+  const bool has_sign = format.has_negative_zero() || code != 0;
+  return static_cast<std::uint8_t>(code | (has_sign ? (x >> 24) & 0x80u : 0u));
+}
+
+float float8_value(const FloatFormat& format, std::uint8_t code) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x80u) << 24, magnitude = code & 0x7fu;
+  const auto of_bits = [sign](std::uint32_t bits) { return std::bit_cast<float>(sign | bits); };
+  if (format.is_nan(code)) return of_bits(0x7fc00000u);
+  if (format.has_infinity() && magnitude == format.exponents()) return of_bits(0x7f800000u);
+  const auto number = static_cast<float>(number_of_code(format, magnitude));
+  return of_bits(std::bit_cast<std::uint32_t>(number));
 }
 
 BFloat16::BFloat16(float value) {

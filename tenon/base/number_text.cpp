@@ -53,21 +53,21 @@ T parse_real(std::string_view text) {
 }
 
 // The narrow formats go through float, but for their NaNs, which keep bits of their own.
-template <class T>
-constexpr std::uint16_t half_nan = std::is_same_v<T, Float16> ? 0x7e00u : 0x7fc0u;
+template <NarrowFloat T>
+constexpr auto narrow_nan = static_cast<decltype(T::bits)>(format_of(*dtype_of<T>).nan());
 
-template <class T>
-std::string half_text(T value) {
+template <NarrowFloat T>
+std::string narrow_text(T value) {
   const auto wide = static_cast<float>(value);
   if (!std::isnan(wide)) return real_text(wide);
-  return value.bits == half_nan<T> ? "nan" : fmt::format("nan:{:04x}", value.bits);
+  return value.bits == narrow_nan<T> ? "nan" : fmt::format("nan:{:0{}x}", value.bits, 2 * sizeof value);
 }
 
-template <class T>
-T parse_half(std::string_view text) {
+template <NarrowFloat T>
+T parse_narrow(std::string_view text) {
   if (!text.starts_with("nan")) return T(parse_real<float>(text));
   T value;
-  value.bits = half_nan<T>;
+  value.bits = narrow_nan<T>;
   if (text == "nan") return value;
   const auto hex = text.substr(std::min<std::size_t>(text.size(), 4));
   const auto [end, failure] = std::from_chars(hex.data(), hex.data() + hex.size(), value.bits, 16);
@@ -89,8 +89,8 @@ std::string number_text(DType dtype, const std::byte* bits) {
       return fmt::format("{}", +value);
     else if constexpr (std::is_floating_point_v<T>)
       return real_text(value);
-    else if constexpr (is_half(*dtype_of<T>))
-      return half_text(value);
+    else if constexpr (NarrowFloat<T>)
+      return narrow_text(value);
     else
       return "(" + real_text(value.real()) + "," + real_text(value.imag()) + ")";
   });
@@ -110,8 +110,8 @@ void parse_number(std::string_view text, DType dtype, std::byte* bits) {
       put(value);
     } else if constexpr (std::is_floating_point_v<T>) {
       put(parse_real<T>(text));
-    } else if constexpr (is_half(*dtype_of<T>)) {
-      put(parse_half<T>(text));
+    } else if constexpr (NarrowFloat<T>) {
+      put(parse_narrow<T>(text));
     } else {
       const auto comma = text.find(',');
       if (text.size() < 2 || text.front() != '(' || text.back() != ')' || comma == std::string_view::npos)

@@ -18,8 +18,7 @@
 namespace tenon {
 
 template <class T>
-concept Number =
-    Element<T> && !std::is_same_v<std::remove_cv_t<T>, Float16> && !std::is_same_v<std::remove_cv_t<T>, BFloat16>;
+concept Number = Element<T> && !NarrowFloat<T>;
 
 class IndexPart;
 class IndexedUpdate;

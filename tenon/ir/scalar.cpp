@@ -23,7 +23,7 @@ float rounded_to_odd(From from) {
 
 template <class To, class From>
 To convert_value(From from) {
-  if constexpr (std::is_same_v<From, Float16> || std::is_same_v<From, BFloat16>) {
+  if constexpr (NarrowFloat<From>) {
     return convert_value<To>(static_cast<float>(from));
   } else if constexpr (std::is_same_v<From, std::complex<float>> || std::is_same_v<From, std::complex<double>>) {
     if constexpr (std::is_same_v<To, std::complex<float>> || std::is_same_v<To, std::complex<double>>)
@@ -34,7 +34,7 @@ To convert_value(From from) {
       return convert_value<To>(from.real());
   } else if constexpr (std::is_same_v<To, std::complex<float>> || std::is_same_v<To, std::complex<double>>) {
     return To(static_cast<typename To::value_type>(from), 0);
-  } else if constexpr (std::is_same_v<To, Float16> || std::is_same_v<To, BFloat16>) {
+  } else if constexpr (NarrowFloat<To>) {
     return To(rounded_to_odd(from));
   } else if constexpr (std::is_same_v<To, bool>) {
     return from != From(0);

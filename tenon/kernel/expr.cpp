@@ -99,7 +99,7 @@ std::optional<double> real_constant(const Expr::Node& node) {
 
 Expr constant_like(const Expr& like, double value) {
   return dispatch(like.dtype(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+    if constexpr (NarrowFloat<T>) {
       const T v(static_cast<float>(value));
       return constant(like.dtype(), &v);
     } else {

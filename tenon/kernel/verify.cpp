@@ -259,7 +259,7 @@ class Verifier {
     leave(r.inner_vars);
     idle_ = idle;
     const DType d = r.value.dtype();
-    const bool widened = r.slot < f_.slots.size() && is_half(f_.slots[r.slot].dtype) && d == DType::f32;
+    const bool widened = r.slot < f_.slots.size() && is_narrow(f_.slots[r.slot].dtype) && d == DType::f32;
     access(r.slot, r.offset, widened ? f_.slots[r.slot].dtype : d);
     leave(r.outer_vars);
     const bool logical = r.combine == Combine::and_ || r.combine == Combine::or_;

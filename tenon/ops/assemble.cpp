@@ -386,11 +386,9 @@ Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source&
   if (parts.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
   const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].type(), "concatenate"));
   // Told before the parts meet in one dtype: of the types that the caller gave.
-  Promoted met{parts[0].dtype(), parts[0].weak()};
-  for (const Array& part : parts) {
+  for (const Array& part : parts)
     require_joinable(parts[0].type(), part.type(), at, [&] { return lines_of(std::vector<Array>{parts[0], part}); });
-    met = promote(met.dtype, met.weak, part.dtype(), part.weak());
-  }
+  const Promoted met = promoted("concatenate", parts);
   Arrays operands;
   for (const Array& part : parts) operands.push_back(convert(part, met.dtype));
   return operands.size() == 1 ? operands[0]

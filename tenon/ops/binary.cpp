@@ -7,6 +7,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
+#include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 
@@ -42,16 +43,9 @@ std::optional<Scalar> all_bits(DType d) {
   return found;
 }
 std::optional<Scalar> extreme(DType d, bool largest) {
-  std::optional<Scalar> found;
-  dispatch(d, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_same_v<T, bool>)
-      found = Scalar(largest);
-    else if constexpr (std::is_integral_v<T>)
-      found = Scalar(largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
-  });
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (!found && !is_complex(d)) found = Scalar(largest ? infinity : -infinity).convert(d);
-  return found;
+  if (is_complex(d)) return std::nullopt;
+  if (d == DType::bool_) return Scalar(largest);
+  return largest ? highest(d) : lowest(d);
 }
 std::optional<Scalar> least(DType d) { return extreme(d, false); }
 std::optional<Scalar> greatest(DType d) { return extreme(d, true); }

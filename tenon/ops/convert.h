@@ -9,7 +9,7 @@ namespace tenon {
 // to real keeps the real part.
 Array convert(const Operand& x, DType dtype);
 
-Array widened(const Array& x);  // f16 and bf16 in f32, in which they are computed; others as they are
+Array widened(const Array& x);  // f8, f16 and bf16 in f32, in which they are computed; others as they are
 Array real(const Operand& x);   // x itself where it is real
 Array imag(const Operand& x);
 Array conj(const Operand& x);

@@ -81,7 +81,7 @@ struct ConvolutionSizes {
 void require_numbers(std::string_view op, const Type& type) {
   if (!type.is_array())
     throw DTypeError(fmt::format("{}: {} is not an array.", op, type.text()), "Stack the list first.");
-  if (type.dtype == DType::bool_ || is_complex(type.dtype) || is_half(type.dtype))
+  if (type.dtype == DType::bool_ || is_complex(type.dtype) || is_narrow(type.dtype))
     throw DTypeError(
         fmt::format("{}: {} is not of real numbers or integers that are summed as they are.", op, type.text()),
         "Convert it, with convert(x, DType::f32).");
@@ -307,7 +307,7 @@ LibraryForm convolution_form(Part made, const Params& params, std::span<const Ty
 // --- samples ---
 std::vector<SampleCase> convolution_samples(Part made, DType d) {
   std::vector<SampleCase> cases;
-  if (d == DType::bool_ || is_complex(d) || is_half(d)) return cases;
+  if (d == DType::bool_ || is_complex(d) || is_narrow(d)) return cases;
   const auto add = [&](std::int64_t n, std::vector<std::int64_t> inputs, std::vector<std::int64_t> window,
                        std::vector<std::int64_t> strides, std::vector<std::int64_t> dilations, std::int64_t groups,
                        std::int64_t channels, std::int64_t features) {

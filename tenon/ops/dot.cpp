@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -50,6 +51,9 @@ Type dot_type(const Params& params, std::span<const Type> in, TypeContext& conte
   const Type &a = in[0], &b = in[1];
   if (a.dtype != b.dtype)
     throw DTypeError(fmt::format("dot_general: operands {} and {} differ in dtype.", a.text(), b.text()));
+  if (is_float8(a.dtype))
+    throw DTypeError(fmt::format("dot_general: the op does not multiply {}.", a.text()),
+                     "Convert to bf16, which holds all floats of 8 bits, or call the function, which does.");
   const auto check = [&](const Axes64& x, const Axes64& y) {
     if (x.size() != y.size())
       throw ShapeError(fmt::format("dot_general: {} and {}: axes do not come in pairs.", a.text(), b.text()),
@@ -116,7 +120,7 @@ std::vector<Value> dot_eval(const Params& params, std::span<const Value> in, con
             for (std::size_t k = 0; k < sum_a.size(); ++k)
               any = any || (x[batch_a[n] + row + sum_a[k]] && y[batch_b[n] + column + sum_b[k]]);
             to[at++] = any;
-          } else {
+          } else if constexpr (!is_float8(*dtype_of<T>)) {
             decltype(widen(T())) total{};
             for (std::size_t k = 0; k < sum_a.size(); ++k)
               total =
@@ -214,6 +218,7 @@ const OpInfo dot_info{
     .alias = Absent{"each result reads many elements"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (is_float8(d)) return {};
       const std::vector<Domain> domains{{-2, 2}, {-2, 2}};
       return {{make_params(DotParams{{1}, {0}, {}, {}}),
                {Type::array(d, {Dim(2), Dim(3)}), Type::array(d, {Dim(3), Dim(4)})},
@@ -371,10 +376,23 @@ DType summed_in(std::string_view function, DType factors, DType preferred) {
     throw DTypeError(
         fmt::format("{}: {} is preferred, which sums of {} do not fit in.", function, name(preferred), name(factors)),
         "Prefer a dtype of the same kind, or convert the result.");
-  return promote(factors, false, preferred, false).dtype;
+  const auto wide = [](DType d) { return is_float8(d) ? DType::f32 : d; };
+  return promote(wide(factors), false, wide(preferred), false).dtype;
 }
 
 namespace {
+
+// Floats of 8 bits meet others in that with the larger numbers, or else with more digits, of both: as XLA has it.
+DType factors_meet_in(const Array& a, const Array& b) {
+  const Arrays both{a, b};
+  if (is_real(a.dtype()) && is_real(b.dtype()) && (is_float8(a.dtype()) || is_float8(b.dtype()))) {
+    const auto rank = [](DType d) { return std::pair(std::ilogb(largest_finite_of(d)), format_of(d).mantissa_bits); };
+    if (rank(a.dtype()) != rank(b.dtype())) return rank(a.dtype()) > rank(b.dtype()) ? a.dtype() : b.dtype();
+  }
+  return promoted("dot_general", both).dtype;
+}
+// Floats of 8 bits are multiplied as bf16, which holds all of them.
+Array as_factor(const Array& x) { return is_float8(x.dtype()) ? convert(x, DType::bf16) : x; }
 
 // Narrow factors converted for a product and multiplied: eagerly as one Program too, whose code does not convert them.
 template <class Product>
@@ -394,23 +412,26 @@ Array with_factors(const Array& a, const Array& b, DType sum, const Product& pro
 
 Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "dot_general");
-  const Promoted met = promote(a->dtype(), a->weak(), b->dtype(), b->weak());
+  const DType met = factors_meet_in(a, b);
   const auto normal = [](Axes64 list, const Type& x) {
     for (auto& axis : list) axis = static_cast<std::int64_t>(normalize_axis(axis, x, "dot_general"));
     return list;
   };
   const DotParams params{normal(axes.contract_a, a->type()), normal(axes.contract_b, b->type()),
                          normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())};
-  if (!preferred) return dot_of(convert(a, met.dtype), convert(b, met.dtype), params);
-  const DType sum = summed_in("dot_general", met.dtype, *preferred);
-  return convert(with_factors(a, b, sum, [&](const Array& x, const Array& y) { return dot_of(x, y, params); }),
-                 *preferred);
+  if (!preferred && !is_float8(met)) return dot_of(convert(as_factor(a), met), convert(as_factor(b), met), params);
+  const DType result = preferred.value_or(met), sum = summed_in("dot_general", met, result);
+  return convert(with_factors(as_factor(a), as_factor(b), sum,
+                              [&](const Array& x, const Array& y) { return dot_of(x, y, params); }),
+                 result);
 }
 
 Array matmul(const Operand& a, const Operand& b) { return matmul(a, b, std::nullopt); }
 
 Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "matmul");
+  const Arrays both{a, b};
+  static_cast<void>(promoted("matmul", both));
   const std::size_t ra = a->rank(), rb = b->rank();
   if (ra == 0 || rb == 0)
     throw ShapeError(fmt::format("matmul: {} and {}: an operand has rank 0.", a->type().text(), b->type().text()),
@@ -463,13 +484,14 @@ Array einsum(std::string_view equation, const Operand& a) {
 
 Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "einsum");
+  const Arrays both{a, b};
+  static_cast<void>(promoted("einsum", both));
   Equation e = parse_equation(equation, true);
   // Letters that only one operand has are summed before: in the wider dtype.
   const auto alone = [&](const Array& operand, const std::string& mine, const std::string& others) {
     const bool sums = std::ranges::any_of(mine, [&](char c) { return others.find(c) == std::string::npos; });
     if (!sums || !preferred) return operand;
-    return convert(operand,
-                   summed_in("einsum", promote(a->dtype(), a->weak(), b->dtype(), b->weak()).dtype, *preferred));
+    return convert(operand, summed_in("einsum", promoted("einsum", both).dtype, *preferred));
   };
   const Array x = prepare(alone(a, e.a, e.b + e.out), e.a, e.b + e.out, equation),
               y = prepare(alone(b, e.b, e.a + e.out), e.b, e.a + e.out, equation);

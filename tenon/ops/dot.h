@@ -9,10 +9,11 @@
 namespace tenon {
 
 // Sums over pairs of axes of a and b; batch axes go in step. The result's axes: batch, the rest of a's, the rest of
-// b's. Its dtype is what a and b meet in: products of f16 and bf16 are summed in f32 and rounded once, integers wrap.
-// With `preferred` the sums are taken in what that and the operands meet in, so bytes in i32 without wrapping, bf16 in
-// f32 without rounding, and the result is of that dtype. Bytes may be i8 and u8 together. Compiled code and the
-// library multiply the narrow numbers as they are. Throws ShapeError where axes do not fit, DTypeError where
+// b's. Its dtype is what a and b meet in: products of f8, f16 and bf16 are summed in f32 and rounded once, integers
+// wrap. With `preferred` the sums are taken in what that and the operands meet in, so bytes in i32 without wrapping,
+// bf16 in f32 without rounding, and the result is of that dtype. Bytes may be i8 and u8 together. Compiled code and the
+// library multiply the narrow numbers as they are, but floats of 8 bits as bf16, which holds them; of such and another
+// float the result has the dtype with the larger numbers. Throws ShapeError where axes do not fit, DTypeError where
 // `preferred` has no place for what is summed: integers for floats, real numbers for complex ones.
 struct DotAxes {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b;

@@ -68,7 +68,7 @@ T inverse(T x) {
 
 // The same for the compiler; all polynomials are computed and one is taken. f16 and bf16 go through f32.
 Expr inverse(const Expr& given) {
-  const Expr x = is_half(given.dtype()) ? kernel::convert(DType::f32, given) : given;
+  const Expr x = is_narrow(given.dtype()) ? kernel::convert(DType::f32, given) : given;
   const auto number = [&](double value) { return kernel::constant_like(x, value); };
   const auto below = [&](const Expr& w, double limit) { return kernel::binary(Binary::lt, w, number(limit)); };
   const Expr w = x.dtype() == DType::f32 ? -kernel::unary(Unary::log1p, -x * x)
@@ -86,7 +86,7 @@ Expr inverse(const Expr& given) {
   const Expr at_end = kernel::binary(Binary::eq, kernel::unary(Unary::abs, x), number(1));
   factor = kernel::select(at_end, number(std::numeric_limits<double>::infinity()), factor);
   const Expr result = x * factor;
-  return is_half(given.dtype()) ? kernel::convert(given.dtype(), result) : result;
+  return is_narrow(given.dtype()) ? kernel::convert(given.dtype(), result) : result;
 }
 
 extern const OpInfo erf_inv_info;

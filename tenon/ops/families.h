@@ -16,8 +16,12 @@ struct DTypes {
   static constexpr bool has(DType d) { return (Mask >> static_cast<unsigned>(d)) & 1u; }
 };
 namespace dtypes {
-inline constexpr std::uint32_t bool_bit = 1u, signed_bits = 0x1eu, unsigned_bits = 0x1e0u, real_bits = 0x1e00u,
-                               complex_bits = 0x6000u;
+constexpr std::uint32_t bits(DType first, DType last) {  // of these and those between them
+  return (2u << static_cast<unsigned>(last)) - (1u << static_cast<unsigned>(first));
+}
+inline constexpr std::uint32_t bool_bit = 1u, signed_bits = bits(DType::i8, DType::i64),
+                               unsigned_bits = bits(DType::u8, DType::u64), real_bits = bits(DType::f8e3m4, DType::f64),
+                               complex_bits = bits(DType::c64, DType::c128);
 inline constexpr DTypes<real_bits> real;
 inline constexpr DTypes<real_bits | complex_bits> inexact;
 inline constexpr DTypes<complex_bits> complex;
@@ -26,13 +30,13 @@ inline constexpr DTypes<signed_bits | unsigned_bits> integer;
 inline constexpr DTypes<signed_bits | unsigned_bits | real_bits> ordered_numbers;
 inline constexpr DTypes<bool_bit | signed_bits | unsigned_bits | real_bits> ordered;
 inline constexpr DTypes<signed_bits | unsigned_bits | real_bits | complex_bits> numbers;
-inline constexpr DTypes<0x7fffu> all;
+inline constexpr DTypes<bits(DType::bool_, DType::c128)> all;
 }  // namespace dtypes
 
-// The type that a storage type is computed in, and back: f16 and bf16 in float.
+// The type that a storage type is computed in, and back: f8, f16 and bf16 in float.
 template <class T>
 auto widen(T value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+  if constexpr (NarrowFloat<T>)
     return static_cast<float>(value);
   else
     return value;

@@ -23,27 +23,6 @@ extern const OpInfo nextafter_info, reduce_precision_info;
 using kernel::Binary;
 using kernel::Expr;
 
-struct Format {
-  DType bits;
-  int exponent_bits, mantissa_bits;
-
-  std::uint64_t sign() const { return std::uint64_t(1) << (exponent_bits + mantissa_bits); }
-  std::uint64_t exponents() const { return ((std::uint64_t(1) << exponent_bits) - 1) << mantissa_bits; }
-  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-};
-Format format_of(DType d) {
-  switch (d) {
-    case DType::f16:
-      return {DType::u16, 5, 10};
-    case DType::bf16:
-      return {DType::u16, 8, 7};
-    case DType::f32:
-      return {DType::u32, 8, 23};
-    default:
-      return {DType::u64, 11, 52};
-  }
-}
-
 // Bits while they are computed with.
 struct Word {
   DType dtype;
@@ -57,17 +36,17 @@ Expr is(Binary comparison, const Expr& x, const Expr& y) { return kernel::binary
 
 // In double, which holds all numbers of the smaller formats and those beside them.
 template <class T>
-T next_in_double(T x, T y, const Format& format) {
+T next_in_double(T x, T y, const FloatFormat& format) {
   const auto from = static_cast<double>(static_cast<float>(x)), to = static_cast<double>(static_cast<float>(y));
   if (std::isnan(from)) return x;
   if (std::isnan(to) || from == to) return y;
-  const double largest = std::ldexp(2 - std::ldexp(1, -format.mantissa_bits), format.bias());
+  const double largest = number_of_code(format, format.largest());
   if (std::isinf(from)) return T(static_cast<float>(std::copysign(largest, from)));
-  int exponent = 1 - format.bias();
+  int exponent = 1 - format.bias;
   if (from != 0) exponent = std::max(exponent, std::ilogb(from));
   double step = std::ldexp(1, exponent - format.mantissa_bits);
   const bool inward = (to < from) == (from > 0);
-  if (inward && exponent > 1 - format.bias() && std::abs(from) == std::ldexp(1, exponent)) step /= 2;
+  if (inward && exponent > 1 - format.bias && std::abs(from) == std::ldexp(1, exponent)) step /= 2;
   const double next = from + (to > from ? step : -step);
   if (std::abs(next) > largest) return T(static_cast<float>(std::copysign(HUGE_VAL, next)));
   return T(static_cast<float>(next == 0 ? std::copysign(next, from) : next));
@@ -89,20 +68,28 @@ std::vector<Value> eval_nextafter(const Params&, std::span<const Value> in, cons
 }
 
 // Native code may take subnormal numbers for 0 where it computes: bits are compared instead. Those of numbers of one
-// sign are ordered as the numbers, and those of NaN are above all of them.
-Expr nan_bits(const Expr& bits, const Format& format) {
-  const Word word{format.bits};
-  return is(Binary::gt, both(bits, word(format.sign() - 1)), word(format.exponents()));
+// sign are ordered as the numbers, and those of NaN are above all of them, or are what -0 would have.
+Expr nan_bits(const Expr& bits, const FloatFormat& format) {
+  const Word word{bits.dtype()};
+  if (!format.has_negative_zero()) return is(Binary::eq, bits, word(format.nan()));
+  const std::uint64_t above = format.has_infinity() ? format.exponents() : format.largest();
+  return is(Binary::gt, both(bits, word(format.sign() - 1)), word(above));
+}
+// Of a number without its sign, and the sign.
+Expr with_sign(const Expr& size, const Expr& sign, const FloatFormat& format) {
+  if (format.has_negative_zero()) return either(size, sign);
+  const Expr zero = Word{size.dtype()}(0);
+  return kernel::select(is(Binary::eq, size, zero), zero, either(size, sign));
 }
 
 Expr lower_nextafter(std::span<const Expr> in) {
-  const Format format = format_of(in[0].dtype());
-  const Word word{format.bits};
-  const Expr from = kernel::bitcast(format.bits, in[0]), to = kernel::bitcast(format.bits, in[1]);
+  const FloatFormat format = format_of(in[0].dtype());
+  const Word word{unsigned_of(in[0].dtype())};
+  const Expr from = kernel::bitcast(word.dtype, in[0]), to = kernel::bitcast(word.dtype, in[1]);
   const Expr size = both(from, word(format.sign() - 1)), size_to = both(to, word(format.sign() - 1));
   const Expr sign = both(from, word(format.sign())), sign_to = both(to, word(format.sign()));
   const Expr outward = both(is(Binary::eq, sign, sign_to), is(Binary::lt, size, size_to));
-  const Expr stepped = kernel::select(outward, from + word(1), from - word(1));
+  const Expr stepped = with_sign(kernel::select(outward, size + word(1), size - word(1)), sign, format);
   const Expr zero = is(Binary::eq, size, word(0)), both_zero = is(Binary::eq, either(size, size_to), word(0));
   const Expr next = kernel::select(zero, either(sign_to, word(1)), stepped);
   const Expr stays = either(either(both_zero, is(Binary::eq, from, to)), nan_bits(to, format));
@@ -123,14 +110,14 @@ const OpInfo nextafter_info = nextafter_op();
 // --- reduce_precision ---
 
 // A number is a whole multiple of its last place, which is rounded to a multiple of a higher place.
-double rounded(double x, const Format& from, int exponent_bits, int mantissa_bits) {
+double rounded(double x, const FloatFormat& from, int exponent_bits, int mantissa_bits) {
   if (x == 0 || !std::isfinite(x)) return x;
-  const int lowest = 1 - from.bias();
+  const int lowest = 1 - from.bias;
   if (mantissa_bits < from.mantissa_bits) {
     const int exponent = std::max(std::ilogb(x), lowest), place = exponent - mantissa_bits;
     const double whole = std::ldexp(x, -place);
     // Without a mantissa the last place that stays is that of the exponent: it is made even.
-    const bool stays = mantissa_bits == 0 && std::abs(whole) == 1.5 && (exponent + from.bias()) % 2 == 0;
+    const bool stays = mantissa_bits == 0 && std::abs(whole) == 1.5 && (exponent + from.bias) % 2 == 0;
     x = std::ldexp(stays ? std::trunc(whole) : std::nearbyint(whole), place);
   }
   if (exponent_bits >= from.exponent_bits || x == 0) return x;
@@ -143,7 +130,7 @@ std::vector<Value> eval_reduce_precision(const Params& params, std::span<const V
   const auto& p = params.as<ReducePrecisionParams>();
   const Buffer x = family::contiguous(in[0]);
   Buffer out = Buffer::allocate(context.out[0].dtype, x.dims());
-  const Format format = format_of(x.dtype());
+  const FloatFormat format = format_of(x.dtype());
   const int exponents = static_cast<int>(std::min<std::int64_t>(p.exponent_bits, format.exponent_bits)),
             mantissas = static_cast<int>(std::min<std::int64_t>(p.mantissa_bits, format.mantissa_bits));
   dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -159,25 +146,28 @@ std::vector<Value> eval_reduce_precision(const Params& params, std::span<const V
 Expr lower_reduce_precision(const LowerArgs& args) {
   const auto& p = args.params.as<ReducePrecisionParams>();
   const Expr x = args.load(0, args.index);
-  const Format format = format_of(x.dtype());
-  const Word word{format.bits};
-  const Expr whole = kernel::bitcast(format.bits, x);
-  Expr bits = whole;
+  const FloatFormat format = format_of(x.dtype());
+  const Word word{unsigned_of(x.dtype())};
+  const Expr whole = kernel::bitcast(word.dtype, x), overflow = word(format.overflow());
+  const Expr sign = both(whole, word(format.sign()));
+  Expr bits = both(whole, word(format.sign() - 1));
   if (p.mantissa_bits < format.mantissa_bits) {  // half of the last place that stays, less one where that is even
     const auto dropped = static_cast<std::uint64_t>(format.mantissa_bits - p.mantissa_bits);
     const Expr odd = both(kernel::binary(Binary::shift_right, bits, word(dropped)), word(1));
     bits = bits + (odd + word((std::uint64_t(1) << (dropped - 1)) - 1));
     bits = both(bits, word(~((std::uint64_t(1) << dropped) - 1)));
   }
+  Expr over = is(Binary::gt, bits, word(format.largest()));
   if (p.exponent_bits < format.exponent_bits) {
     const int bias = (1 << (p.exponent_bits - 1)) - 1;
     const auto biased = [&](int exponent) {
-      return word(static_cast<std::uint64_t>(format.bias() + exponent) << format.mantissa_bits);
+      return word(static_cast<std::uint64_t>(format.bias + exponent) << format.mantissa_bits);
     };
-    const Expr exponent = both(bits, word(format.exponents())), sign = both(bits, word(format.sign()));
-    bits = kernel::select(is(Binary::gt, exponent, biased(bias)), either(sign, word(format.exponents())), bits);
-    bits = kernel::select(is(Binary::le, exponent, biased(-bias)), sign, bits);
+    const Expr exponent = both(bits, word(format.exponents()));
+    over = either(over, is(Binary::gt, exponent, biased(bias)));
+    bits = kernel::select(is(Binary::le, exponent, biased(-bias)), word(0), bits);
   }
+  bits = kernel::select(over, either(sign, overflow), with_sign(bits, sign, format));
   return kernel::bitcast(x.dtype(), kernel::select(nan_bits(whole, format), whole, bits));
 }
 

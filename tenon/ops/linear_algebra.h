@@ -1,6 +1,6 @@
 // Linear systems and factors of matrices in the last two axes; the axes before them are a batch.
 //
-// Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f16 and bf16 are factored in f32.
+// Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f8, f16 and bf16 are factored in f32.
 // Derivatives of any order, forward and reverse. Real matrices run natively, a batch of them or the parts of a large
 // one on all threads, with the same result on any number of them.
 #pragma once

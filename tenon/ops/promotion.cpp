@@ -40,20 +40,38 @@ Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
   return Shape(std::move(dims));
 }
 
-Met in_one_dtype(std::span<const Array> operands) {
-  Promoted promoted{operands[0].dtype(), operands[0].weak()};
-  for (const Array& operand : operands)
-    promoted = promote(promoted.dtype, promoted.weak, operand.dtype(), operand.weak());
-  Met met{{}, promoted.weak};
-  for (const Array& operand : operands) met.operands.push_back(convert(operand, promoted.dtype));
+Promoted promoted(std::string_view op, std::span<const Array> operands) {
+  Promoted met{operands[0].dtype(), operands[0].weak()};
+  for (const Array& operand : operands) {
+    const auto next = try_promote(met.dtype, met.weak, operand.dtype(), operand.weak());
+    if (!next) {
+      std::string types;
+      for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
+      throw DTypeError(fmt::format("{}: {} have no dtype in which they meet.{}", op, types, lines_of(operands)),
+                       "Floats of 8 bits become no other ones by themselves: convert(x, dtype) says which is meant.");
+    }
+    met = *next;
+  }
   return met;
 }
+
+namespace {
+
+Met converted(std::span<const Array> operands, const Promoted& to) {
+  Met met{{}, to.weak};
+  for (const Array& operand : operands) met.operands.push_back(convert(operand, to.dtype));
+  return met;
+}
+
+}  // namespace
+
+Met in_one_dtype(std::span<const Array> operands) { return converted(operands, promoted("promote", operands)); }
 
 Met meet(std::string_view op, std::span<const Array> operands) {
   const Shape first = operands[0].shape();
   const bool same_shape = std::ranges::all_of(operands, [&](const Array& x) { return x.shape() == first; });
   const Shape shape = same_shape ? first : broadcast_shapes(op, operands);
-  Met met = in_one_dtype(operands);
+  Met met = converted(operands, promoted(op, operands));
   if (!same_shape)
     for (Array& operand : met.operands) operand = broadcast_to(operand, shape);
   return met;
@@ -64,7 +82,8 @@ namespace {
 bool goes_into(DType into, const Array& value) {
   const DType d = value.dtype();
   const Scalar* number = value.weak() ? value.number() : nullptr;
-  if (number == nullptr) return promote(into, false, d, value.weak()).dtype == into;
+  const auto met = try_promote(into, false, d, value.weak());
+  if (number == nullptr) return met && met->dtype == into;
   if (is_complex(into) || (is_real(into) && !is_complex(d))) return true;
   const Scalar back = number->convert(into).convert(d);
   return back == *number || (!is_integer(d) && back.as_complex() == number->as_complex());
@@ -81,8 +100,9 @@ Array convert_into(std::string_view op, const Array& into, const Array& value) {
         fmt::format("{}: {} does not go into {}.", op,
                     number != nullptr ? number->text() + " (" + value.type().text() + ")" : value.type().text(),
                     into.type().text()),
-        fmt::format("Convert what is put in, or the array to {}: convert(x, dtype).",
-                    name(promote(dtype, false, value.dtype(), value.weak()).dtype)));
+        fmt::format(
+            "Convert what is put in, or the array to {}: convert(x, dtype).",
+            name(try_promote(dtype, false, value.dtype(), value.weak()).value_or(Promoted{value.dtype()}).dtype)));
   }
   return convert(value, dtype);
 }

@@ -14,7 +14,9 @@ struct Met {
   bool weak;
 };
 Met meet(std::string_view op, std::span<const Array> operands);
-// The same in shapes of their own.
+// The dtype that operands of `op` meet in. Throws DTypeError where there is none: of a float of 8 bits and another one.
+Promoted promoted(std::string_view op, std::span<const Array> operands);
+// Operands converted to it, in shapes of their own.
 Met in_one_dtype(std::span<const Array> operands);
 inline Met meet(std::string_view op, std::initializer_list<Array> operands) {
   return meet(op, std::span(operands.begin(), operands.size()));

@@ -85,16 +85,9 @@ struct Mantissa {
   int bits, mantissa;
 };
 Mantissa mantissa_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return {DType::u16, 16, 10};
-    case DType::bf16:
-      return {DType::u8, 8, 7};
-    case DType::f64:
-      return {DType::u64, 64, 52};
-    default:
-      return {DType::u32, 32, 23};
-  }
+  const int mantissa = format_of(dtype).mantissa_bits;
+  const DType bits = mantissa < 8 ? DType::u8 : unsigned_of(dtype);
+  return {bits, 8 * static_cast<int>(size_of(bits)), mantissa};
 }
 
 // The integer itself where the dtype can hold it, else its nearest one.
@@ -277,7 +270,7 @@ Array exponential(const Operand& key, const Shape& shape, DType dtype) {
 Array gumbel(const Operand& key, const Shape& shape, DType dtype, Resolution resolution) {
   const SourceScope place(key.where(), "random::gumbel");
   require_real("gumbel", dtype);
-  const double smallest = std::ldexp(1.0, dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126);
+  const double smallest = std::ldexp(1.0, format_of(dtype).least_normal());
   if (resolution == Resolution::low) return -log(-log(uniform(key, shape, dtype, smallest, 1)));
   const auto [first, second] = two_uniform(key, shape, dtype);
   const Array finer = first + std::ldexp(1.0, -mantissa_of(dtype).mantissa) * second + smallest;

@@ -54,7 +54,7 @@ Type reduce_type(std::string_view name, bool (*has)(DType), bool needs_elements,
   return Type::array(in[0].dtype, Shape(std::move(dims)));
 }
 
-// Folds each result's elements in row-major order, computed wide: f16 and bf16 in float.
+// Folds each result's elements in row-major order, computed wide: narrow floats in float.
 template <class Set, class F>
 EvalRule eval_reduce(Set, Scalar (*initial)(DType), F f) {
   return [=](const Params& params, std::span<const Value> in, const EvalContext& context) {
@@ -146,10 +146,15 @@ OpInfo reduction(const OpInfo& self, ReductionSpec spec) {
   };
 }
 
+// What no number of a real dtype lies beyond: infinity, or its largest number where it has none.
+double greatest_real(DType d) {
+  return format_of(d).has_infinity() ? std::numeric_limits<double>::infinity() : largest_finite_of(d);
+}
+
 }  // namespace
 
 Scalar lowest(DType d) {
-  if (is_real(d)) return Scalar(-std::numeric_limits<double>::infinity()).convert(d);
+  if (is_real(d)) return Scalar(-greatest_real(d)).convert(d);
   return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
     if constexpr (std::is_integral_v<T>)
       return Scalar(std::numeric_limits<T>::min());
@@ -158,7 +163,7 @@ Scalar lowest(DType d) {
   });
 }
 Scalar highest(DType d) {
-  if (is_real(d)) return Scalar(std::numeric_limits<double>::infinity()).convert(d);
+  if (is_real(d)) return Scalar(greatest_real(d)).convert(d);
   return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
     if constexpr (std::is_integral_v<T>)
       return Scalar(std::numeric_limits<T>::max());

@@ -43,7 +43,7 @@ class Axes {
 Scalar lowest(DType dtype);
 Scalar highest(DType dtype);
 
-// The order of summation is unspecified; f16 and bf16 accumulate in f32. Of bool: counts are i32.
+// The order of summation is unspecified; f8, f16 and bf16 accumulate in f32. Of bool: counts are i32.
 Array sum(const Operand& x, const Axes& axes = {});
 Array prod(const Operand& x, const Axes& axes = {});
 // NaN where any element is; at ties the gradient is shared equally. Of bool: any and all. Of no elements: a ShapeError.

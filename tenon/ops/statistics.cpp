@@ -14,8 +14,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Array computed(const Array& x) { return is_half(x.dtype()) ? convert(x, DType::f32) : x; }
-Array back(const Array& result, DType wanted) { return is_half(wanted) ? convert(result, wanted) : result; }
+Array computed(const Array& x) { return is_narrow(x.dtype()) ? convert(x, DType::f32) : x; }
+Array back(const Array& result, DType wanted) { return is_narrow(wanted) ? convert(result, wanted) : result; }
 
 Array divided(const Array& total, const Dim& count) {
   if (count.known()) return total / static_cast<double>(count.value());

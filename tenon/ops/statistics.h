@@ -1,5 +1,5 @@
 // Statistics along axes, made of reductions. Axes as in reduce.h.
-// Integers become f32 (64-bit ones f64) first; f16 and bf16 are computed in f32 and rounded at the end.
+// Integers become f32 (64-bit ones f64) first; f8, f16 and bf16 are computed in f32 and rounded at the end.
 #pragma once
 
 #include "tenon/ops/reduce.h"

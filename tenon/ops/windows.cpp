@@ -42,7 +42,7 @@ WindowParams window_params_of(const WindowPlaces& p) {
 void require_windows(std::string_view op, const WindowParams& p, const Type& y, const std::vector<Dim>& made,
                      TypeContext& context) {
   if (!y.is_array()) throw DTypeError(fmt::format("{}: {} is not an array.", op, y.text()), "Stack the list first.");
-  if (y.dtype == DType::bool_ || is_complex(y.dtype) || is_half(y.dtype))
+  if (y.dtype == DType::bool_ || is_complex(y.dtype) || is_narrow(y.dtype))
     throw DTypeError(
         fmt::format("{}: {} is not of real numbers or integers that are summed as they are.", op, y.text()),
         "Convert it, with convert(x, DType::f32).");
@@ -175,7 +175,7 @@ LibraryForm windows_form(bool selects, const Params& params, std::span<const Typ
 // --- samples ---
 std::vector<SampleCase> windows_samples(bool selects, DType d) {
   std::vector<SampleCase> cases;
-  if (d == DType::bool_ || is_complex(d) || is_half(d)) return cases;
+  if (d == DType::bool_ || is_complex(d) || is_narrow(d)) return cases;
   const auto add = [&](std::vector<Dim> sizes, WindowParams p) {
     std::vector<Dim> windows;
     for (std::size_t i = 0; i < sizes.size(); ++i) windows.push_back(windows_of(sizes[i], window_places_of(p), i));

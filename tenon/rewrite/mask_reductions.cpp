@@ -149,7 +149,7 @@ class MaskReductions {
       return false;
     const DType dtype = program_.type(eqn.out[0]).dtype;
     return program_.type(eqn.in[0]).rank() == 1 && program_.type(eqn.in[1]).rank() == 1 &&
-           program_.type(eqn.out[0]).rank() == 0 && dtype != DType::bool_ && !is_half(dtype) &&
+           program_.type(eqn.out[0]).rank() == 0 && dtype != DType::bool_ && !is_narrow(dtype) &&
            program_.type(eqn.in[0]).dtype == dtype && program_.type(eqn.in[1]).dtype == dtype &&
            rows(eqn.in[0]) == rows(eqn.in[1]);
   }

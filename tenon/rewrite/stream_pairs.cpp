@@ -203,7 +203,7 @@ class PairsRebuild : PairParts {
   // What changes no result.
   Scalar identity(const PairEnd& end, DType dtype) const {
     if (end.product) return Scalar::zero(dtype);
-    if (end.compared && !is_index(end)) return Scalar(-std::numeric_limits<double>::infinity()).convert(dtype);
+    if (end.compared && !is_index(end)) return lowest(dtype);
     const Eqn& eqn = program_.eqns()[end.compared ? maker_[*end.compared->reference] : end.eqn];
     if (const auto few = few_in_order(eqn))  // the last in order; of equal elements the first ones are there
       return !few->smallest   ? lowest(dtype)

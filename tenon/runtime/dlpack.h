@@ -11,14 +11,22 @@ namespace tenon::dlpack {
 struct Version {
   std::uint32_t major, minor;
 };
-inline constexpr Version version{1, 0};
+inline constexpr Version version{1, 1};
 
 enum DeviceType : std::int32_t { cpu_device = 1 };
 struct Device {
   std::int32_t type, id;
 };
 
-enum TypeCode : std::uint8_t { integer = 0, unsigned_integer = 1, real = 2, bfloat = 4, complex = 5, boolean = 6 };
+enum TypeCode : std::uint8_t {
+  integer = 0,
+  unsigned_integer = 1,
+  real = 2,
+  bfloat = 4,
+  complex = 5,
+  boolean = 6,
+  float8_e3m4 = 7  // and those behind it, in the order that DType has them in
+};
 struct DataType {
   std::uint8_t code, bits;
   std::uint16_t lanes;

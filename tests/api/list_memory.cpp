@@ -245,8 +245,9 @@ TEST(ListPushes, KeepWhatStandsInThemOnce) {
 }
 
 TEST(ListLanes, OfEveryDType) {
-  for (const DType d : {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
-                        DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128})
+  for (const DType d :
+       {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64,
+        DType::f8e4m3fn, DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128})
     for (const tn::Shape& shape : {tn::Shape{}, tn::Shape{3}, tn::Shape{2, 0}}) {
       SCOPED_TRACE(std::string(tn::name(d)) + shape.text());
       const auto f = [&](Array n) {

@@ -14,6 +14,7 @@
 namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
+using tn::all_values;
 using tn::Array;
 using tn::count;
 using tn::Dim;
@@ -22,7 +23,6 @@ using tn::expect_agreement;
 using tn::expect_close;
 using tn::List;
 using tn::message_of;
-using tn::all_values;
 
 namespace {
 
@@ -71,8 +71,9 @@ TEST(Lists, OfTrees) {
 }
 
 TEST(Lists, OfEveryDTypeAndShape) {
-  for (const DType d : {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
-                        DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128})
+  for (const DType d :
+       {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64,
+        DType::f8e4m3fn, DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128})
     for (const tn::Shape& shape : {tn::Shape{}, tn::Shape{3}, tn::Shape{0}, tn::Shape{2, 0, 3}}) {
       SCOPED_TRACE(std::string(tn::name(d)) + shape.text());
       const auto element = [&](const Array& i) { return tn::broadcast_to(tn::convert(i % 2, d), shape); };

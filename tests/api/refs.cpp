@@ -12,13 +12,13 @@ namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using tn::all_values;
 using tn::Array;
 using tn::close;
 using tn::expect_agreement;
 using tn::message_of;
 using tn::numbers;
 using tn::Ref;
-using tn::all_values;
 
 namespace {
 
@@ -51,8 +51,9 @@ TEST(Refs, ReadAndWriteLikeNumPy) {
 }
 
 TEST(Refs, EveryDtypeAndRank) {
-  for (const tn::DType dtype : {tn::DType::bool_, tn::DType::i8, tn::DType::u8, tn::DType::i32, tn::DType::u64,
-                                tn::DType::f16, tn::DType::bf16, tn::DType::f32, tn::DType::f64, tn::DType::c64}) {
+  for (const tn::DType dtype :
+       {tn::DType::bool_, tn::DType::i8, tn::DType::u8, tn::DType::i32, tn::DType::u64, tn::DType::f8e4m3fn,
+        tn::DType::f8e5m2fnuz, tn::DType::f16, tn::DType::bf16, tn::DType::f32, tn::DType::f64, tn::DType::c64}) {
     SCOPED_TRACE(tn::name(dtype));
     Ref r = tn::make_ref(tn::zeros({3}, dtype));
     const auto step = tn::jit([&](Array x) {

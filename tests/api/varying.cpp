@@ -104,9 +104,10 @@ TEST(Varying, SeveralAxes) {
 }
 
 TEST(Varying, EveryDType) {
-  for (const tn::DType dtype : {tn::DType::bool_, tn::DType::i8, tn::DType::i16, tn::DType::i32, tn::DType::i64,
-                                tn::DType::u8, tn::DType::u16, tn::DType::u32, tn::DType::u64, tn::DType::f16,
-                                tn::DType::bf16, tn::DType::f32, tn::DType::f64, tn::DType::c64, tn::DType::c128}) {
+  for (const tn::DType dtype :
+       {tn::DType::bool_, tn::DType::i8, tn::DType::i16, tn::DType::i32, tn::DType::i64, tn::DType::u8, tn::DType::u16,
+        tn::DType::u32, tn::DType::u64, tn::DType::f8e4m3fn, tn::DType::f8e5m2, tn::DType::f16, tn::DType::bf16,
+        tn::DType::f32, tn::DType::f64, tn::DType::c64, tn::DType::c128}) {
     SCOPED_TRACE(tn::name(dtype));
     const Array mask = {true, false, true}, values = tn::convert(Array{1, 1, 0}, dtype);
     const auto f = [](const Array& p, const Array& a, const Array& mask) {

@@ -1,6 +1,7 @@
 // Names, storage and promotion of element types.
 #include "tenon/base/dtype.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tenon/base/error.h"
 
 namespace tenon {
 namespace {
@@ -98,6 +101,8 @@ TEST(DTypes, PromotionIsSymmetricAndIdempotent) {
       for (const bool wi : {false, true})
         for (const bool wj : {false, true}) {
           const auto a = static_cast<DType>(i), b = static_cast<DType>(j);
+          EXPECT_EQ(try_promote(a, wi, b, wj).has_value(), try_promote(b, wj, a, wi).has_value());
+          if (!try_promote(a, wi, b, wj)) continue;
           const Promoted ab = promote(a, wi, b, wj), ba = promote(b, wj, a, wi);
           EXPECT_EQ(ab.dtype, ba.dtype) << name(a) << wi << " " << name(b) << wj;
           EXPECT_EQ(ab.weak, ba.weak) << name(a) << wi << " " << name(b) << wj;
@@ -124,52 +129,124 @@ TEST(DTypes, NamesReadBack) {
   EXPECT_EQ(dtype_from_name(""), std::nullopt);
 }
 
-// The value of 16 bits by the definition of the format: `fraction` bits of fraction, exponents biased by `bias`.
-double value_of(std::uint16_t bits, int fraction, int bias) {
-  const int exponent = (bits & 0x7fff) >> fraction, most = (1 << (15 - fraction)) - 1;
-  const double significand = bits & ((1 << fraction) - 1), sign = bits >> 15 ? -1 : 1, one = 1 << fraction;
-  if (exponent == most) return significand == 0 ? sign * INFINITY : NAN;
-  if (exponent == 0) return sign * std::ldexp(significand, 1 - bias - fraction);
-  return sign * std::ldexp(one + significand, exponent - bias - fraction);
-}
+// A format by its definition: the last exponent is infinity and NaN; without infinities all ones are NaN; without -0
+// its code is.
+struct Plain {
+  int bits, fraction, bias;
+  bool infinities = true, negative_zero = true;
+
+  int sign() const { return 1 << (bits - 1); }
+  double number(int magnitude) const {
+    const int exponent = magnitude >> fraction;
+    const double significand = magnitude & ((1 << fraction) - 1), one = 1 << fraction;
+    return exponent == 0 ? std::ldexp(significand, 1 - bias - fraction)
+                         : std::ldexp(one + significand, exponent - bias - fraction);
+  }
+  double value(int code) const {
+    const int magnitude = code & (sign() - 1), most = (1 << (bits - 1 - fraction)) - 1;
+    const double one = (code & sign()) != 0 ? -1 : 1;
+    if (infinities && magnitude >> fraction == most) return magnitude == most << fraction ? one * INFINITY : NAN;
+    if (!negative_zero ? code == sign() : !infinities && magnitude == sign() - 1) return NAN;
+    return one * number(magnitude);
+  }
+};
 
 template <class H>
-H of_bits(unsigned bits) {
+int code_of(float value) {
+  return H(value).bits;
+}
+template <class H>
+float number_of(int code) {
   H h;
-  h.bits = static_cast<std::uint16_t>(bits);
-  return h;
+  h.bits = static_cast<decltype(H::bits)>(code);
+  return static_cast<float>(h);
 }
 
 template <class H>
-void check_format(int fraction, int bias) {
-  for (unsigned bits = 0; bits < 0x10000; ++bits) {
-    const auto h = of_bits<H>(bits);
-    const auto f = static_cast<float>(h);
-    const double expected = value_of(h.bits, fraction, bias);
+void check_format(const Plain& p) {
+  for (int code = 0; code < 2 * p.sign(); ++code) {
+    const float f = number_of<H>(code);
+    const double expected = p.value(code);
     if (std::isnan(expected)) {
-      ASSERT_TRUE(std::isnan(f)) << bits;
-      ASSERT_TRUE(std::isnan(static_cast<float>(H(f)))) << bits;
-      ASSERT_EQ(H(f).bits >> 15, bits >> 15);
+      ASSERT_TRUE(std::isnan(f)) << code;
+      ASSERT_TRUE(std::isnan(number_of<H>(code_of<H>(f)))) << code;
+      ASSERT_EQ(code_of<H>(f) & p.sign(), code & p.sign());
       continue;
     }
-    ASSERT_EQ(f, expected) << bits;
-    ASSERT_EQ(H(f).bits, bits);  // sign of zero included
-    // Between this value and the next: to the nearer one, half-way to the even one, overflow to infinity.
-    const unsigned next = bits + 1;
-    if ((bits & 0x7fff) == 0x7fff || (next & 0x7fff) == 0 || std::isinf(expected)) continue;
-    double above = value_of(static_cast<std::uint16_t>(next), fraction, bias);
-    if (std::isinf(above))  // as if the exponents went on
-      above = std::copysign(std::ldexp(1, (1 << (15 - fraction)) - 1 - bias), expected);
-    const auto middle = static_cast<float>((expected + above) / 2);
-    if (static_cast<double>(middle) != (expected + above) / 2) continue;  // below the smallest binary32
-    ASSERT_EQ(H(middle).bits, bits % 2 == 0 ? bits : next) << bits;
-    ASSERT_EQ(H(std::nextafter(middle, static_cast<float>(expected))).bits, bits) << bits;
-    ASSERT_EQ(H(std::nextafter(middle, std::copysign(INFINITY, middle))).bits, next) << bits;
+    ASSERT_EQ(f, expected) << code;
+    ASSERT_EQ(code_of<H>(f), code);  // sign of zero included
+    if (std::isinf(expected)) continue;
+    // Between this value and the next: to the nearer one, half-way to the even one; the code behind the largest number
+    // is that of infinity or NaN, as if the exponents went on.
+    const int magnitude = code & (p.sign() - 1);
+    const double middle = std::copysign((p.number(magnitude) + p.number(magnitude + 1)) / 2, expected);
+    const auto narrow = static_cast<float>(middle);
+    if (static_cast<double>(narrow) != middle) continue;  // below the smallest binary32
+    const int sign = p.negative_zero || magnitude > 0 ? code & p.sign() : 0;
+    const int next = magnitude + 1 == p.sign() ? p.sign() : sign | (magnitude + 1);
+    ASSERT_EQ(code_of<H>(narrow), magnitude % 2 == 0 ? code : next) << code;
+    ASSERT_EQ(code_of<H>(std::nextafter(narrow, 0.f)), code) << code;
+    ASSERT_EQ(code_of<H>(std::nextafter(narrow, std::copysign(INFINITY, narrow))), next) << code;
   }
+  const int beyond = code_of<H>(INFINITY);
+  EXPECT_EQ(std::isinf(number_of<H>(beyond)), p.infinities);
+  EXPECT_EQ(std::isnan(number_of<H>(beyond)), !p.infinities);
+  EXPECT_EQ(code_of<H>(std::numeric_limits<float>::max()), beyond);
+  EXPECT_EQ(code_of<H>(-INFINITY), p.negative_zero ? p.sign() | beyond : beyond);
+  EXPECT_EQ(code_of<H>(-std::numeric_limits<float>::denorm_min()), p.negative_zero ? p.sign() : 0);
+  EXPECT_EQ(code_of<H>(-0.f), p.negative_zero ? p.sign() : 0);
 }
 
-TEST(DTypes, Float16HasEveryValueAndRoundsToEven) { check_format<Float16>(10, 15); }
-TEST(DTypes, BFloat16HasEveryValueAndRoundsToEven) { check_format<BFloat16>(7, 127); }
+TEST(DTypes, Float16HasEveryValueAndRoundsToEven) { check_format<Float16>({16, 10, 15}); }
+TEST(DTypes, BFloat16HasEveryValueAndRoundsToEven) { check_format<BFloat16>({16, 7, 127}); }
+TEST(DTypes, FloatsOf8BitsHaveEveryValueAndRoundToEven) {
+  check_format<Float8<DType::f8e3m4>>({8, 4, 3});
+  check_format<Float8<DType::f8e4m3>>({8, 3, 7});
+  check_format<Float8<DType::f8e4m3b11fnuz>>({8, 3, 11, false, false});
+  check_format<Float8<DType::f8e4m3fn>>({8, 3, 7, false});
+  check_format<Float8<DType::f8e4m3fnuz>>({8, 3, 8, false, false});
+  check_format<Float8<DType::f8e5m2>>({8, 2, 15});
+  check_format<Float8<DType::f8e5m2fnuz>>({8, 2, 16, false, false});
+}
+
+TEST(DTypes, FormatsTellTheirLimits) {
+  EXPECT_EQ(largest_finite_of(DType::f8e4m3fn), 448);
+  EXPECT_EQ(largest_finite_of(DType::f8e4m3), 240);
+  EXPECT_EQ(largest_finite_of(DType::f8e4m3b11fnuz), 30);
+  EXPECT_EQ(largest_finite_of(DType::f8e3m4), 15.5);
+  EXPECT_EQ(largest_finite_of(DType::f8e5m2), 57344);
+  EXPECT_EQ(largest_finite_of(DType::f16), 65504);
+  EXPECT_EQ(largest_finite_of(DType::bf16), 0x1.fep127);
+  EXPECT_EQ(largest_finite_of(DType::f32), double{std::numeric_limits<float>::max()});
+  EXPECT_EQ(largest_finite_of(DType::f64), std::numeric_limits<double>::max());
+  EXPECT_EQ(format_of(DType::f64).nan(), 0x7ff8000000000000u);
+  EXPECT_EQ(format_of(DType::f32).least(), -149);
+}
+
+// As in JAX 0.10: a float of 8 bits stays what it is beside booleans, integers and weak real numbers, and meets no
+// other float.
+TEST(DTypes, FloatsOf8BitsMeetNoOtherFloats) {
+  const auto met = [](DType a, DType b, bool b_weak) { return try_promote(a, false, b, b_weak); };
+  for (int i = 0; i < dtype_count; ++i)
+    for (int k = 0; k < dtype_count; ++k) {
+      const auto a = static_cast<DType>(i), b = static_cast<DType>(k);
+      if (!is_float8(a)) continue;
+      const bool is_other_float = is_inexact(b) && a != b;
+      EXPECT_EQ(met(a, b, false).has_value(), !is_other_float) << name(a) << " " << name(b);
+      if (!is_other_float) {
+        EXPECT_EQ(met(a, b, false)->dtype, a);
+      }
+      if (is_float8(b)) continue;  // no number is weak and of 8 bits
+      EXPECT_EQ(met(a, b, true).has_value(), !is_complex(b)) << name(a) << " " << name(b);
+      if (!is_complex(b)) {
+        EXPECT_EQ(met(a, b, true)->dtype, a);
+        EXPECT_FALSE(met(a, b, true)->weak);
+      }
+    }
+  EXPECT_THAT(
+      [] { promote(DType::f8e4m3fn, false, DType::f32, false); },
+      testing::ThrowsMessage<DTypeError>(testing::HasSubstr("f8e4m3fn and f32 have no dtype in which they meet")));
+}
 
 TEST(DTypes, HalvesAtTheirLimits) {
   EXPECT_EQ(Float16(65519.996f).bits, 0x7bff);

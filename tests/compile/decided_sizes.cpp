@@ -30,9 +30,9 @@ bool close(const Array& a, const Array& b) {
   if (a.type() != b.type()) return false;
   const tn::Buffer x = a.to_buffer(), y = b.to_buffer();
   if (!tn::is_inexact(a.dtype())) return tn::same_bits(x, y);
-  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128   ? 1e-11
-                           : a.dtype() == DType::f16 || a.dtype() == DType::bf16 ? 2e-2
-                                                                                 : 2e-5;
+  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128 ? 1e-11
+                           : tn::is_narrow(a.dtype())                          ? (tn::is_float8(a.dtype()) ? 0.3 : 2e-2)
+                                                                               : 2e-5;
   // NaN agrees with NaN.
   const Array of_numbers = tn::where(a == a, a, tn::zeros_like(a)), wanted = tn::where(b == b, b, tn::zeros_like(b));
   return tn::all((a == a) == (b == b)).item<bool>() && tn::allclose(of_numbers, wanted, tolerance, tolerance);
@@ -64,8 +64,8 @@ Arrays masks(const tn::Shape& shape) {
   return {at < 0, at >= 0, at % 3 == 1, (at * 31 + 7) % 11 < 5, at == static_cast<int>(shape.elements().value()) - 1};
 }
 
-constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,
-                                DType::u8,    DType::u16, DType::u32, DType::u64, DType::f16,
+constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,      DType::u8,
+                                DType::u16,   DType::u32, DType::u64, DType::f16, DType::f8e4m3fn, DType::f8e5m2,
                                 DType::bf16,  DType::f32, DType::f64, DType::c64, DType::c128};
 
 TEST(DecidedSizes, RowsOfEveryDtypeAndRank) {

@@ -28,9 +28,9 @@ using Function = std::function<Arrays(Arrays)>;
 bool close(const Array& a, const Array& b) {
   if (a.type() != b.type()) return false;
   if (!tn::is_inexact(a.dtype())) return tn::same_bits(a.to_buffer(), b.to_buffer());
-  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128   ? 1e-11
-                           : a.dtype() == DType::f16 || a.dtype() == DType::bf16 ? 2e-2
-                                                                                 : 2e-5;
+  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128 ? 1e-11
+                           : tn::is_narrow(a.dtype())                          ? (tn::is_float8(a.dtype()) ? 0.3 : 2e-2)
+                                                                               : 2e-5;
   const Array of_numbers = tn::where(a == a, a, tn::zeros_like(a)), wanted = tn::where(b == b, b, tn::zeros_like(b));
   return tn::all((a == a) == (b == b)).item<bool>() && tn::allclose(of_numbers, wanted, tolerance, tolerance);
 }
@@ -59,8 +59,8 @@ void expect_native(const Function& f, const Arrays& in, const std::string& what 
   expect_agreement(f, in, what);
 }
 
-constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,
-                                DType::u8,    DType::u16, DType::u32, DType::u64, DType::f16,
+constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,      DType::u8,
+                                DType::u16,   DType::u32, DType::u64, DType::f16, DType::f8e4m3fn, DType::f8e5m2,
                                 DType::bf16,  DType::f32, DType::f64, DType::c64, DType::c128};
 
 // The first n rows of x, and again, pushed one by one.

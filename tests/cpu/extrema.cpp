@@ -80,7 +80,7 @@ void check_pairs(DType dtype) {
       }
 }
 TEST(Extrema, OfPairs) {
-  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) check_pairs(dtype);
+  for (const DType dtype : {DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64}) check_pairs(dtype);
 }
 
 }  // namespace

@@ -58,6 +58,15 @@ TEST(Text, ScalarsOfEveryDTypeKeepTheirBits) {
     brain.bits = static_cast<std::uint16_t>(bits);
     check(Scalar(brain));
   }
+  for (int d = 0; d < dtype_count; ++d)
+    dispatch(static_cast<DType>(d), [&]<class T>(std::type_identity<T>) {
+      if constexpr (is_float8(*dtype_of<T>))
+        for (unsigned bits = 0; bits < 0x100; ++bits) {
+          T value;
+          value.bits = static_cast<std::uint8_t>(bits);
+          check(Scalar(value));
+        }
+    });
   std::mt19937_64 random(5);
   for (int i = 0; i < 20000; ++i) {  // every bit pattern of the wide ones has the same chance
     const std::uint64_t a = random(), b = random();
@@ -74,7 +83,8 @@ TEST(Text, ScalarsOfEveryDTypeKeepTheirBits) {
 
 TEST(Text, LiteralsInPrograms) {
   for (const char* number : {"f32:nan", "f32:nan:ffc00001", "f32:-inf", "f64:-0.0", "c64:(1.0,-inf)", "bool:true",
-                             "i8:-128", "u64:18446744073709551615", "f16:65504.0", "bf16:nan:ffc1"}) {
+                             "i8:-128", "u64:18446744073709551615", "f16:65504.0", "bf16:nan:ffc1", "f8e4m3fn:448.0",
+                             "f8e4m3fnuz:nan", "f8e5m2:nan:7d"}) {
     const std::string dtype(number, std::string(number).find(':'));
     const std::string text = "program @_() {\n  %0: " + dtype + "[] = literal {value=" + number + "}\n  return %0\n}\n";
     EXPECT_EQ(print(*parse(text)), text);

@@ -36,7 +36,7 @@ template <class T>
 double distance(T x, T y) {
   if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
     return std::max(distance(x.real(), y.real()), distance(x.imag(), y.imag()));
-  } else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+  } else if constexpr (NarrowFloat<T>) {
     return distance(static_cast<float>(x), static_cast<float>(y));
   } else if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(x) && std::isnan(y)) return 0;
@@ -54,9 +54,7 @@ std::string difference(const Function& f, const Results& x, const Results& y, do
     if (s.place != Slot::Place::argument) continue;
     const Bytes &a = x[s.argument], &b = y[s.argument];
     const std::string found = dispatch(s.dtype, [&]<class T>(std::type_identity<T>) -> std::string {
-      const double allowed = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16> ? 1000 * tolerance
-                             : is_inexact(s.dtype)                                     ? tolerance
-                                                                                       : 0;
+      const double allowed = NarrowFloat<T> ? 1000 * tolerance : is_inexact(s.dtype) ? tolerance : 0;
       for (std::size_t at = 0; at + sizeof(T) <= a.size(); at += sizeof(T)) {
         T p, q;
         std::memcpy(&p, a.data() + at, sizeof p), std::memcpy(&q, b.data() + at, sizeof q);

@@ -206,7 +206,7 @@ class RandomValues {
     }
     if (chance(25)) {
       static const std::vector<Unary> smooth{Unary::sin, Unary::cos, Unary::tanh, Unary::atan};
-      if (mixture_.functions && !is_half(dtype) && chance(50)) return kernel::unary(pick(smooth), operand());
+      if (mixture_.functions && !is_narrow(dtype) && chance(50)) return kernel::unary(pick(smooth), operand());
       return kernel::unary(chance(50) ? Unary::neg : Unary::abs, operand());
     }
     return kernel::binary(pick(of_reals), operand(), operand());
@@ -236,7 +236,7 @@ class RandomValues {
   // A value for a place, no larger than loops can bear.
   Expr stored(DType dtype) {
     const Expr e = value(dtype, 1 + static_cast<int>(below(4)));
-    if (is_real(dtype) && !is_half(dtype) && mixture_.functions && chance(30)) return kernel::unary(Unary::tanh, e);
+    if (is_real(dtype) && !is_narrow(dtype) && mixture_.functions && chance(30)) return kernel::unary(Unary::tanh, e);
     if (is_real(dtype)) {
       const Expr one = constant_like(e, 8);
       return binary(Binary::max, binary(Binary::min, e, one), -one);

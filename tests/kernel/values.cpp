@@ -16,15 +16,13 @@ void fail(const std::string& what) { throw RuntimeError("interpreter: " + what, 
 namespace {
 
 template <class T>
-constexpr bool is_half_type = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
-template <class T>
 constexpr bool is_complex_type = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
-// f of a value's number, as the value of a dtype; halves are computed as floats and rounded.
+// f of a value's number, as the value of a dtype; narrow floats are computed in f32 and rounded.
 template <class F>
 Value computed(DType result, const Value& x, F f) {
   return dispatch(x.dtype, [&]<class T>(std::type_identity<T>) -> Value {
-    if constexpr (is_half_type<T>)
+    if constexpr (NarrowFloat<T>)
       return Value::of(result, T(static_cast<float>(f(static_cast<float>(x.as<T>())))));
     else
       return Value::of(result, static_cast<T>(f(x.as<T>())));
@@ -33,7 +31,7 @@ Value computed(DType result, const Value& x, F f) {
 template <class F>
 Value computed(DType result, const Value& x, const Value& y, F f) {
   return dispatch(x.dtype, [&]<class T>(std::type_identity<T>) -> Value {
-    if constexpr (is_half_type<T>)
+    if constexpr (NarrowFloat<T>)
       return Value::of(result, T(static_cast<float>(f(static_cast<float>(x.as<T>()), static_cast<float>(y.as<T>())))));
     else
       return Value::of(result, static_cast<T>(f(x.as<T>(), y.as<T>())));
@@ -42,7 +40,7 @@ Value computed(DType result, const Value& x, const Value& y, F f) {
 template <class F>
 Value asked(const Value& x, const Value& y, F f) {
   return dispatch(x.dtype, [&]<class T>(std::type_identity<T>) -> Value {
-    if constexpr (is_half_type<T>)
+    if constexpr (NarrowFloat<T>)
       return Value::of(DType::bool_, bool(f(static_cast<float>(x.as<T>()), static_cast<float>(y.as<T>()))));
     else if constexpr (is_complex_type<T>)
       fail("an order of complex numbers.");
@@ -157,7 +155,7 @@ Value binary_of(Binary op, const Value& x, const Value& y) {
   const DType d = x.dtype;
   const auto equal = [&] {
     return dispatch(d, [&]<class T>(std::type_identity<T>) {
-      if constexpr (is_half_type<T>)
+      if constexpr (NarrowFloat<T>)
         return static_cast<float>(x.as<T>()) == static_cast<float>(y.as<T>());
       else
         return x.as<T>() == y.as<T>();
@@ -241,7 +239,7 @@ Value unary_of(Unary op, DType result, const Value& x) {
       if (op == Unary::real) return Value::of(result, z.real());
       if (op == Unary::imag) return Value::of(result, z.imag());
       fail("a function of complex numbers.");
-    } else if constexpr (is_half_type<T>) {
+    } else if constexpr (NarrowFloat<T>) {
       const auto wide = static_cast<float>(x.as<T>());
       if (op == Unary::is_finite) return Value::of(result, bool(std::isfinite(wide)));
       return Value::of(result, T(real_unary(op, wide)));

@@ -1,5 +1,5 @@
-// Bits of numbers, and floats next to one another: against memory, the C library, the order of all numbers of 16 bits,
-// and the formats that conversions round to.
+// Bits of numbers, and floats next to one another: against memory, the C library, the order of all numbers of 8 and 16
+// bits, and the formats that conversions round to.
 #include "tenon/ops/float_bits.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 
 #include "tenon/api/jit.h"
 #include "tenon/base/error.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"
@@ -43,18 +44,20 @@ void expect_bits(const std::vector<Buffer>& results, const std::vector<T>& want)
   }
 }
 
+// Of 8 or 16 bits.
 template <class T>
-std::vector<T> all_of_16_bits() {
+std::vector<T> all_codes() {
+  using Code = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
   std::vector<T> all;
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
-    all.push_back(std::bit_cast<T>(static_cast<std::uint16_t>(bits)));
+  for (std::uint32_t bits = 0; bits <= std::numeric_limits<Code>::max(); ++bits)
+    all.push_back(std::bit_cast<T>(static_cast<Code>(bits)));
   return all;
 }
 
 TEST(Bitcast, KeepsTheBytes) {
-  const std::vector<std::uint16_t> words = all_of_16_bits<std::uint16_t>();
+  const std::vector<std::uint16_t> words = all_codes<std::uint16_t>();
   const Array x = Array(buffer_of(words));
-  for (const DType d : {DType::f16, DType::bf16, DType::i16, DType::u8}) {
+  for (const DType d : {DType::f16, DType::bf16, DType::i16, DType::u8, DType::f8e4m3fn, DType::f8e5m2fnuz}) {
     const auto there = [d](const Array& a, const Array&) { return bitcast(a, d); };
     const auto back = [](const Array& a, const Array&) { return bitcast(a, DType::u16); };
     for (const Buffer& made : both_ways(there, x, x)) {
@@ -101,8 +104,9 @@ TEST(Nextafter, IsThatOfTheCLibrary) {
 // In the order of their values, -0 and 0 at one place.
 template <class T>
 void expect_neighbours() {
-  std::vector<T> all = all_of_16_bits<T>();
-  std::erase_if(all, [](T x) { return std::isnan(static_cast<float>(x)) || x.bits == 0x8000; });
+  std::vector<T> all = all_codes<T>();
+  constexpr auto negative_zero = static_cast<decltype(T::bits)>(1u << (8 * sizeof(T) - 1));
+  std::erase_if(all, [](T x) { return std::isnan(static_cast<float>(x)) || x.bits == negative_zero; });
   std::ranges::sort(all, {}, [](T x) { return static_cast<float>(x); });
   const std::vector<T> below(all.begin(), all.end() - 1), above(all.begin() + 1, all.end());
   const auto up = [](const Array& a, const Array& b) { return nextafter(a, b); };
@@ -111,12 +115,56 @@ void expect_neighbours() {
   expect_bits<T>(both_ways(up, Array(buffer_of(above)), Array(buffer_of(lowest))), want);
   want = above;
   for (T& x : want)
-    if (x.bits == 0) x.bits = 0x8000;
+    if (x.bits == 0 && format(*dtype_of<T>).negative_zero) x.bits = negative_zero;
   expect_bits<T>(both_ways(up, Array(buffer_of(below)), Array(buffer_of(highest))), want);
 }
-TEST(Nextafter, IsTheNeighbourOfEveryNumberOf16Bits) {
-  expect_neighbours<Float16>();
-  expect_neighbours<BFloat16>();
+template <class F>
+void for_each_narrow(F f) {
+  for (int d = 0; d < dtype_count; ++d)
+    dispatch(static_cast<DType>(d), [&]<class T>(std::type_identity<T>) {
+      if constexpr (NarrowFloat<T>) f(std::type_identity<T>());
+    });
+}
+TEST(Nextafter, IsTheNeighbourOfEveryNumberOf8And16Bits) {
+  for_each_narrow([]<class T>(std::type_identity<T>) { expect_neighbours<T>(); });
+}
+
+// Of every code, against the formats that have so many bits: numbers of whole places, none below the smallest normal
+// one where exponents are taken away.
+TEST(ReducePrecision, OfFloatsOf8Bits) {
+  for_each_narrow([]<class T>(std::type_identity<T>) {
+    if constexpr (sizeof(T) == 1) {
+      const Format f = format(*dtype_of<T>);
+      for (const auto& [exponents, mantissas] : {std::pair(8, 1), {5, 2}, {2, 7}, {3, 1}, {4, 0}, {8, 7}}) {
+        const int own = format_of(*dtype_of<T>).exponent_bits;
+        const bool fewer = exponents < own;
+        const int bias = (1 << (exponents - 1)) - 1;
+        std::vector<T> x = all_codes<T>(), want;
+        std::erase_if(x, [](T code) { return std::isnan(static_cast<float>(code)); });
+        for (const T code : x) {
+          const Real value = static_cast<float>(code);
+          if (std::isinf(value) || value == 0) {
+            want.push_back(code);
+            continue;
+          }
+          const int exponent = std::max(std::ilogb(value), f.min_exponent), digits = std::min(mantissas + 1, f.digits);
+          const Real place = std::ldexp(Real(1), exponent - digits + 1);
+          Real whole = value / place;
+          // Without a mantissa, the exponent's last bit is made even.
+          const int biased = exponent + format_of(*dtype_of<T>).bias;
+          const bool tie_stays = mantissas == 0 && std::abs(whole) == 1.5L && biased % 2 == 0;
+          whole = tie_stays ? std::trunc(whole) : std::nearbyint(whole);
+          Real is = whole == 0 ? std::copysign(Real(0), value) : whole * place;
+          if (fewer && is != 0 && std::ilogb(is) > bias) is = std::copysign(std::numeric_limits<Real>::infinity(), is);
+          if (fewer && is != 0 && std::isfinite(is) && std::ilogb(is) <= -bias) is = std::copysign(Real(0), is);
+          want.push_back(T(static_cast<float>(is)));
+        }
+        const auto reduced = [&](const Array& a, const Array&) { return reduce_precision(a, exponents, mantissas); };
+        const Array a = Array(buffer_of(x));
+        expect_bits<T>(both_ways(reduced, a, a), want);
+      }
+    }
+  });
 }
 
 TEST(ReducePrecision, IsTheFormatOfThatSize) {

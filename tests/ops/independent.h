@@ -22,9 +22,24 @@ struct Format {
   int digits;        // of the significand
   int min_exponent;  // of normal numbers
   Real max;
+  bool infinity = true, negative_zero = true;
 };
 inline Format format(DType d) {
   switch (real_part_of(d)) {
+    case DType::f8e3m4:
+      return {5, -2, 15.5L};
+    case DType::f8e4m3:
+      return {4, -6, 240};
+    case DType::f8e4m3b11fnuz:
+      return {4, -10, 30, false, false};
+    case DType::f8e4m3fn:
+      return {4, -6, 448, false};
+    case DType::f8e4m3fnuz:
+      return {4, -7, 240, false, false};
+    case DType::f8e5m2:
+      return {3, -14, 57344};
+    case DType::f8e5m2fnuz:
+      return {3, -15, 57344, false, false};
     case DType::f16:
       return {11, -14, 65504};
     case DType::bf16:
@@ -43,20 +58,25 @@ inline Real last_place(Real value, DType d) {
   return std::ldexp(Real(1), exponent - f.digits + 1);
 }
 
-// The nearest number of a format, halves to even; beyond its range, infinity.
+// The nearest number of a format, halves to even; beyond its range infinity, or NaN where it has none.
 inline Real rounded(Real value, DType d) {
-  if (!std::isfinite(value) || value == 0) return value;
+  const Format f = format(d);
+  const Real beyond = f.infinity ? std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::quiet_NaN();
+  if (std::isinf(value)) return std::copysign(beyond, value);
+  if (value == 0) return f.negative_zero ? value : 0;
+  if (std::isnan(value)) return value;
   const Real unit = last_place(value, d);
   const Real down = std::floor(value / unit), rest = value / unit - down;
   const bool up = rest > 0.5L || (rest == 0.5L && std::fmod(down, Real(2)) != 0);
   const Real result = std::copysign((down + up) * unit, value);
-  return std::abs(result) > format(d).max ? std::copysign(std::numeric_limits<Real>::infinity(), value) : result;
+  if (result == 0 && !f.negative_zero) return 0;
+  return std::abs(result) > f.max ? std::copysign(beyond, value) : result;
 }
 
 // Equal to the last bit, zeros' signs included, or within so many units of the last place.
 inline bool close(Real got, Real want, DType d, Real units) {
-  if (std::isnan(want)) return std::isnan(got);
   const Real nearest = rounded(want, d);
+  if (std::isnan(nearest)) return std::isnan(got);
   if (got == nearest) return got != 0 || std::signbit(got) == std::signbit(nearest);
   return std::isfinite(got) && std::isfinite(nearest) && std::abs(got - want) <= units * last_place(want, d);
 }
@@ -68,7 +88,7 @@ inline Real flushed(Real value, DType d) {
 
 template <class T>
 Real real_of(T value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+  if constexpr (NarrowFloat<T>)
     return static_cast<float>(value);
   else
     return value;
@@ -77,15 +97,14 @@ Real real_of(T value) {
 // A number of a format as its storage type; the value must be one of the format's.
 template <class T>
 T stored(Real value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+  if constexpr (NarrowFloat<T>)
     return T(static_cast<float>(value));
   else
     return static_cast<T>(value);
 }
 
 template <class T>
-inline constexpr bool is_real_element =
-    std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+inline constexpr bool is_real_element = std::is_floating_point_v<T> || NarrowFloat<T>;
 template <class T>
 inline constexpr bool is_complex_element =
     std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;

@@ -34,8 +34,10 @@ const OpInfo softsign_info = family::elementwise(
                         return dx / (below * below);
                       }),
     Absent{"not linear"},
-    [](std::span<const kernel::Expr> x) {
-      return x[0] / (kernel::constant_like(x[0], 1) + kernel::unary(kernel::Unary::abs, x[0]));
+    [](std::span<const kernel::Expr> given) {  // narrow floats are rounded once, behind it
+      const kernel::Expr x = kernel::convert(computed_in(given[0].dtype()), given[0]);
+      const kernel::Expr below = kernel::constant_like(x, 1) + kernel::unary(kernel::Unary::abs, x);
+      return kernel::convert(given[0].dtype(), x / below);
     },
     {{-3, 3}}, family::same);
 const bool softsign_installed = (install_op(softsign_info), true);

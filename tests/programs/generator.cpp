@@ -133,7 +133,7 @@ class Generator {
   Array change_dtype() {
     const Array x = bounded(any()) * (c_.below(2) == 0 ? 1 : 3);
     const DType to = dtype();
-    return convert(x, is_half(x.dtype()) && is_integer(to) ? x.dtype() : to);
+    return convert(x, is_narrow(x.dtype()) && is_integer(to) ? x.dtype() : to);
   }
   Array made() {
     switch (c_.below(5)) {

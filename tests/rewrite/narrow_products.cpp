@@ -66,7 +66,7 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want)
                            : convert(a, DType::f64).to_buffer();
     };
     const Buffer g = parts(got[i]), w = parts(want[i]);
-    const double tolerance = d == DType::f32 || d == DType::c64 ? 1e-4 : is_half(d) ? 0 : 1e-11;
+    const double tolerance = d == DType::f32 || d == DType::c64 ? 1e-4 : is_narrow(d) ? 0 : 1e-11;
     for (std::int64_t k = 0; k < w.elements(); ++k)
       EXPECT_NEAR(g.as<double>()[k], w.as<double>()[k], tolerance * (1 + std::abs(w.as<double>()[k])));
   }
@@ -136,7 +136,7 @@ TEST_P(Narrowed, LessIsMultipliedAndTheResultIsTheSame) {
   const auto as = [&](const Array& a) { return convert(a, dtype); };
   const ProgramRef p = inline_calls(trace(c.f)(as(x()), as(y()), as(batched())));
   const ProgramRef q = narrow_products(p);
-  const bool half = is_half(dtype);
+  const bool half = is_narrow(dtype);
   EXPECT_EQ(work(*p), c.before) << p;
   EXPECT_EQ(work(*q), half ? c.before : c.after) << q;
   EXPECT_EQ(work(*narrow_products(q)), work(*q));
@@ -236,7 +236,7 @@ TEST_P(Spelled, AsAProduct) {
   const auto& [c, dtype] = GetParam();
   const ProgramRef p = inline_calls(trace(c.f)(convert(x(), dtype), convert(y(), dtype)));
   const ProgramRef q = narrow_products(compose_views(p));
-  const bool other = is_half(dtype) || is_complex(dtype);
+  const bool other = is_narrow(dtype) || is_complex(dtype);
   EXPECT_EQ(work(*q), other ? 0 : c.work) << q;
   expect_equal(evaluate(*q, {}, inputs_of(*p)), evaluate(*p, {}, inputs_of(*p)));
 }

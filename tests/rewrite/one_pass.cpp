@@ -115,7 +115,7 @@ void expect_close(const std::vector<Value>& got, const std::vector<Value>& want,
     }
   }
 }
-double tolerance(DType dtype) { return is_half(dtype) ? 4e-2 : dtype == DType::f32 ? 1e-4 : 1e-10; }
+double tolerance(DType dtype) { return is_narrow(dtype) ? 4e-2 : dtype == DType::f32 ? 1e-4 : 1e-10; }
 
 ProgramRef prepared(const ProgramRef& p) { return simplify(share_calls(p)); }
 // Reductions that read an array as a whole.

@@ -179,7 +179,7 @@ TEST_P(Sunk, StepsComputeTheSame) {
   const auto want = evaluate(*p, {}, std::vector<Value>{xs(dtype).value(), ys(dtype).value(), w(dtype).value()});
   for (std::size_t i = 0; i < want.size(); ++i) {
     const Array a = native[i], b(std::get<Buffer>(want[i]));
-    const double tolerance = is_half(dtype) ? 0.05 : dtype == DType::f32 || dtype == DType::c64 ? 1e-4 : 1e-11;
+    const double tolerance = is_narrow(dtype) ? 0.05 : dtype == DType::f32 || dtype == DType::c64 ? 1e-4 : 1e-11;
     if (is_integer(dtype))
       EXPECT_TRUE(array_equal(a, b));
     else

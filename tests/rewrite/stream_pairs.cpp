@@ -42,7 +42,7 @@ int of_all_pairs(const Program& p, double pairs = M * N) {
 double tolerance_of(const Program& p) {
   double most = 1e-10;
   for (Var v = 0; v < p.vars(); ++v)
-    most = std::max(most, is_half(p.type(v).dtype) ? 3e-2 : p.type(v).dtype == DType::f32 ? 1e-4 : 0);
+    most = std::max(most, is_narrow(p.type(v).dtype) ? 3e-2 : p.type(v).dtype == DType::f32 ? 1e-4 : 0);
   return most;
 }
 void expect_close(const ProgramRef& p, const std::vector<Value>& got, const std::vector<Value>& want) {

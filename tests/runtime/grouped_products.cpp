@@ -20,7 +20,7 @@ namespace {
 using Size = std::int64_t;
 
 template <class T>
-constexpr bool is_half_type = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+constexpr bool is_half_type = NarrowFloat<T>;
 template <class T>
 double wide(T x) {
   if constexpr (is_half_type<T>)

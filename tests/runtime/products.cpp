@@ -26,7 +26,7 @@ using Size = std::int64_t;
 // What sums are taken in: wide enough that the naive sum's own rounding does not show.
 template <class T>
 auto wide(T x) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+  if constexpr (NarrowFloat<T>)
     return static_cast<double>(static_cast<float>(x));
   else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     return static_cast<long double>(x);
@@ -139,7 +139,7 @@ void check(Size batch, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, 
   // |error| <= (k + 2) eps sum |a b|, which is at most k times the largest product (2 for complex numbers).
   const double tolerance =
       2 * epsilon<T> *
-      (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ? double(k) + 2
+      (NarrowFloat<T> ? double(k) + 2
                                                                  : (double(k) + 2) * (std::sqrt(double(k)) + 2));
   const auto wide_a = widened(a), wide_b = widened(b);
   const auto next_a = a.place(0, 0, 1) - a.place(0, 0, 0), next_b = b.place(0, 1, 0) - b.place(0, 0, 0);

@@ -96,8 +96,9 @@ Array reals(const Array& n) {
 }
 
 TEST(NativeLists, ElementsOfEveryTypeAndSize) {
-  for (const DType dtype : {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16,
-                            DType::u32, DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64})
+  for (const DType dtype :
+       {DType::bool_, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64,
+        DType::f8e4m3fn, DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64})
     for (const std::vector<Dim>& shape :
          {std::vector<Dim>{}, {Dim(3)}, {Dim(64)}, {Dim(7), Dim(13)}, {Dim(0)}, {Dim(2), Dim(0)}}) {
       const ProgramRef p = trace({number}, [&](std::span<const Array> in) {

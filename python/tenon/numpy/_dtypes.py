@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _extended
 from tenon._core import Array
 from tenon.errors import DTypeError
 
 __all__ = [
     "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complex_", "complexfloating",
-    "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "float_", "floating",
+    "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "float8_e3m4", "float8_e4m3",
+    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_", "floating",
     "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "int_", "integer", "iscomplexobj", "isdtype",
     "isrealobj", "isscalar", "issubdtype", "number", "promote_types", "result_type", "signedinteger", "single",
     "uint", "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
@@ -38,14 +39,17 @@ def _as_array(x, dtype=None):
 
 
 class _LazyDtype:
-    """bfloat16's np.dtype is made when it is first asked for: it needs the package ml_dtypes."""
+    """A np.dtype of the package ml_dtypes, made when it is first asked for."""
+
+    def __init__(self, name):
+        self.name = name
 
     def __get__(self, instance, owner):
-        return _core.dtype("bfloat16")
+        return _core.dtype(self.name)
 
 
 def _scalar_type(name):
-    dtype = _LazyDtype() if name == "bfloat16" else np.dtype(name)
+    dtype = _LazyDtype(name) if name in _extended.names else np.dtype(name)
     return _ScalarType(name, (), {"dtype": dtype, "__module__": "tenon.numpy"})
 
 
@@ -54,6 +58,9 @@ int8, int16, int32, int64 = (_scalar_type(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_scalar_type(f"uint{n}") for n in (8, 16, 32, 64))
 float16, float32, float64 = (_scalar_type(f"float{n}") for n in (16, 32, 64))
 bfloat16 = _scalar_type("bfloat16")
+float8_e3m4, float8_e4m3, float8_e4m3b11fnuz = (_scalar_type(f"float8_{x}") for x in ("e3m4", "e4m3", "e4m3b11fnuz"))
+float8_e4m3fn, float8_e4m3fnuz = (_scalar_type(f"float8_{x}") for x in ("e4m3fn", "e4m3fnuz"))
+float8_e5m2, float8_e5m2fnuz = (_scalar_type(f"float8_{x}") for x in ("e5m2", "e5m2fnuz"))
 complex64, complex128 = _scalar_type("complex64"), _scalar_type("complex128")
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 # The dtypes of Python's numbers; where config.x64 is off, arrays of these have 32 bits.
@@ -131,7 +138,7 @@ def issubdtype(arg1, arg2):
         arg1 = arg1.dtype
     elif isinstance(arg1, str):
         arg1 = _core.dtype(arg1)
-    if getattr(arg1, "name", None) == "bfloat16":
+    if getattr(arg1, "name", None) in _extended.names:
         return arg2 in (np.floating, np.inexact, np.number, np.generic)
     return np.issubdtype(arg1, arg2)
 
@@ -196,7 +203,7 @@ class finfo(_Limits):  # noqa: N801
         dtype = _named(dtype)
         if not issubdtype(dtype, np.inexact):
             raise DTypeError(f"finfo: {dtype} is no real or complex dtype; the limits of integers are those of iinfo().")
-        if dtype.name == "bfloat16":
+        if _extended.is_extended(dtype):
             import ml_dtypes
 
             found = ml_dtypes.finfo(dtype)

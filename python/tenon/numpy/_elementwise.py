@@ -40,7 +40,7 @@ pow = power  # noqa: A001
 
 
 def _is_integer(x):
-    return not np.issubdtype(_dtypes._operand_type(x)[0], np.inexact) and _dtypes._operand_type(x)[0].name != "bfloat16"
+    return not _dtypes.issubdtype(_dtypes._operand_type(x)[0], np.inexact)
 
 
 def _is_complex(x):

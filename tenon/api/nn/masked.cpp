@@ -54,17 +54,22 @@ Shifted shifted_sum(std::string_view name, const Array& given, const Axes& axes,
 
 Array softmax(const Operand& x, const Axes& axes, const Operand& counted) {
   const SourceScope place(x.where(), "nn::softmax");
+  if (is_float8(x->dtype()))
+    return convert(softmax(widened(x), axes, counted), x->dtype());  // not all have an infinity
   return where(counted, softmax(counted_of("nn::softmax", to_inexact(x), counted), axes), 0);
 }
 
 Array log_softmax(const Operand& x, const Axes& axes, const Operand& counted) {
   const SourceScope place(x.where(), "nn::log_softmax");
+  if (is_float8(x->dtype()))
+    return convert(log_softmax(widened(x), axes, counted), x->dtype());  // not all have an infinity
   return where(counted, log_softmax(counted_of("nn::log_softmax", to_inexact(x), counted), axes), -infinity);
 }
 
 Array logsumexp(const Operand& x, const Axes& axes, const LogSumExpOptions& options) {
   constexpr std::string_view name = "nn::logsumexp";
   const SourceScope place(x.where(), name);
+  if (is_float8(x->dtype())) return convert(logsumexp(widened(x), axes, options), x->dtype());
   if (!options.weights) {
     const Array values = to_inexact(x);
     return logsumexp(options.counted ? counted_of(name, values, *options.counted) : values, axes);
@@ -79,6 +84,10 @@ Array logsumexp(const Operand& x, const Axes& axes, const LogSumExpOptions& opti
 SignedLog signed_logsumexp(const Operand& x, const Axes& axes, const LogSumExpOptions& options) {
   constexpr std::string_view name = "nn::signed_logsumexp";
   const SourceScope place(x.where(), name);
+  if (is_float8(x->dtype())) {
+    const auto [log, sign] = signed_logsumexp(widened(x), axes, options);
+    return {convert(log, x->dtype()), convert(sign, x->dtype())};
+  }
   const auto [total, shift] = shifted_sum(name, x, axes, options);
   const Shape left = axes.results(x->type(), name);
   return {reshape(log(abs(total)) + shift, left), reshape(sign(total), left)};
@@ -103,7 +112,7 @@ Array standardize(const Operand& x, const Axes& axes, const StandardizeOptions& 
   const Array centred = wide - (options.mean ? *options.mean : mean_of(wide));
   const Array variance = options.variance ? *options.variance : mean_of(squared_modulus(centred));
   const Array made = centred / sqrt(variance + options.epsilon);
-  return is_half(values.dtype()) ? convert(made, values.dtype()) : made;
+  return is_narrow(values.dtype()) ? convert(made, values.dtype()) : made;
 }
 
 }  // namespace tenon::nn

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double no_mean = std::numeric_limits<double>::quiet_NaN();
 
-Array rounded_to(const Array& x, DType d) { return is_half(d) ? convert(x, d) : x; }
+Array rounded_to(const Array& x, DType d) { return is_narrow(d) ? convert(x, d) : x; }
 
 // x where the mask holds, else what leaves the result as it is.
 Array counting(std::string_view op, const Array& x, const MaybeArray& mask, const Array& otherwise) {

@@ -130,24 +130,7 @@ Array exp_of_square(double c, const Array& x) {
   return exp(c * high * high) * exp(c * (x - high) * (x + high));
 }
 
-double epsilon_of(DType dtype) {
-  switch (real_part_of(dtype)) {
-    case DType::f64:
-      return 0x1p-52;
-    case DType::f16:
-      return 0x1p-10;
-    case DType::bf16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-double least_normal_of(DType dtype) {
-  const DType d = real_part_of(dtype);
-  return d == DType::f64 ? 0x1p-1022 : d == DType::f16 ? 0x1p-14 : 0x1p-126;
-}
-double largest_finite_of(DType dtype) {
-  return dtype == DType::f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
-}
+double epsilon_of(DType dtype) { return std::ldexp(1.0, format_of(real_part_of(dtype)).epsilon()); }
+double least_normal_of(DType dtype) { return std::ldexp(1.0, format_of(real_part_of(dtype)).least_normal()); }
 
 }  // namespace tenon::special

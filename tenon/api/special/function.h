@@ -41,9 +41,9 @@ class Formula {
   Arrays (*several_)(In x) = nullptr;
 };
 
-// A function that a formula gives. Its operands promote to real numbers of one dtype and broadcast; f16 and bf16 are
-// computed in f32 and rounded at the end. In a trace the formula becomes part of it; outside of traces it is compiled,
-// once a dtype for all sizes. For static storage.
+// A function that a formula gives. Its operands promote to real numbers of one dtype and broadcast; f8, f16 and bf16
+// are computed in f32 and rounded at the end. In a trace the formula becomes part of it; outside of traces it is
+// compiled, once a dtype for all sizes. For static storage.
 class SpecialFunction {
  public:
   constexpr SpecialFunction(const char* name, Formula value) : name_(name), value_(value) {}
@@ -94,8 +94,7 @@ Array rounded_to_half(const Array& x);
 Array exp_of_square(double c, const Array& x);
 
 // Facts of real dtypes, and of the parts of complex ones.
-double epsilon_of(DType dtype);         // the distance of 1 to the next number
-double least_normal_of(DType dtype);    // the smallest positive number that is not subnormal
-double largest_finite_of(DType dtype);  // of f32 and f64
+double epsilon_of(DType dtype);       // the distance of 1 to the next number
+double least_normal_of(DType dtype);  // the smallest positive number that is not subnormal
 
 }  // namespace tenon::special

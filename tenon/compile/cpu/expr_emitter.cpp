@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tenon/compile/cpu/float8.h"
 #include "tenon/kernel/analysis/instructions.h"
 
 namespace tenon::cpu {
@@ -68,19 +69,16 @@ llvm::Type* ExprEmitter::type_of(DType dtype) {
   switch (dtype) {
     case DType::bool_:
       return b_.getInt1Ty();
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32:
-      return b_.getFloatTy();
     case DType::f64:
       return b_.getDoubleTy();
     default:
+      if (computed_in(dtype) == DType::f32) return b_.getFloatTy();
       return b_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
   }
 }
 llvm::Type* ExprEmitter::memory_type(DType dtype) {
   if (dtype == DType::bool_) return b_.getInt8Ty();
-  return is_half(dtype) ? b_.getInt16Ty() : type_of(dtype);
+  return is_narrow(dtype) ? b_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype))) : type_of(dtype);
 }
 
 Value* ExprEmitter::decoded(DType dtype, Value* memory) {
@@ -93,7 +91,7 @@ Value* ExprEmitter::decoded(DType dtype, Value* memory) {
     case DType::f16:
       return b_.CreateFPExt(b_.CreateBitCast(memory, like(b_.getHalfTy())), like(b_.getFloatTy()));
     default:
-      return memory;
+      return is_float8(dtype) ? float8_decoded(b_, format_of(dtype), memory) : memory;
   }
 }
 
@@ -108,7 +106,7 @@ Value* ExprEmitter::encoded(DType dtype, Value* value) {
     case DType::f16:
       return b_.CreateBitCast(b_.CreateFPTrunc(value, like(b_.getHalfTy())), like(b_.getInt16Ty()));
     default:
-      return value;
+      return is_float8(dtype) ? float8_encoded(b_, format_of(dtype), value) : value;
   }
 }
 
@@ -117,6 +115,7 @@ Value* ExprEmitter::encoded(DType dtype, Value* value) {
 Value* ExprEmitter::rounded(DType dtype, Value* value) {
   const auto like = [&](llvm::Type* element) { return value->getType()->getWithNewType(element); };
   if (dtype == DType::f16) return b_.CreateFPExt(b_.CreateFPTrunc(value, like(b_.getHalfTy())), value->getType());
+  if (is_float8(dtype)) return float8_rounded(b_, format_of(dtype), value);
   if (dtype != DType::bf16) return value;
   llvm::Type* type = like(b_.getInt32Ty());
   const auto number = [&](std::uint32_t n) { return llvm::ConstantInt::get(type, n); };
@@ -198,10 +197,12 @@ llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
   };
   if (dtype == DType::f32) return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(read(0.0f)));
   if (dtype == DType::f64) return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(read(0.0)));
-  if (is_half(dtype)) {
-    const auto value = dtype == DType::f16 ? static_cast<float>(read(Float16())) : static_cast<float>(read(BFloat16()));
-    return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(value));
-  }
+  if (is_narrow(dtype))
+    return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> llvm::Constant* {
+      if constexpr (NarrowFloat<T>)
+        return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(static_cast<float>(read(T()))));
+      return nullptr;
+    });
   std::uint64_t value = 0;
   std::memcpy(&value, bits, size_of(dtype));
   return llvm::ConstantInt::get(type_of(dtype), value);
@@ -264,19 +265,25 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
       result = bitcast(e, vector);
       break;
   }
-  if (is_half(e.dtype()) && computes(e)) result = rounded(e.dtype(), result);
+  if (is_narrow(e.dtype()) && computes(e)) {
+    (vector ? unrounded_vectors_ : unrounded_scalars_).emplace(e.identity(), result);
+    result = rounded(e.dtype(), result);
+  }
   known.emplace(e.identity(), result);
   return result;
 }
 
 // As memory holds it. What is read or made of bits keeps them: as f32 a signalling NaN of f16 would become quiet.
 Value* ExprEmitter::in_memory(const Expr& e, bool vector) {
-  if (!is_half(e.dtype())) return encoded(e.dtype(), emit(e, vector));
+  if (!is_narrow(e.dtype())) return encoded(e.dtype(), emit(e, vector));
   if (vector && !variation(e, *vector_var_).varies) return b_.CreateVectorSplat(lanes_, in_memory(e, false));
   if (e.kind() == Expr::Kind::load && f_.slots[e.node().id].place != kernel::Slot::Place::constant)
     return read(e, vector);
-  if (e.kind() != Expr::Kind::bitcast) return encoded(e.dtype(), emit(e, vector));
-  return in_memory(e.operand(0), vector);
+  if (e.kind() == Expr::Kind::bitcast) return in_memory(e.operand(0), vector);
+  Value* value = emit(e, vector);  // rounded; what encodes rounds by itself
+  const auto& unrounded = vector ? unrounded_vectors_ : unrounded_scalars_;
+  const auto found = unrounded.find(e.identity());
+  return encoded(e.dtype(), found != unrounded.end() ? found->second : value);
 }
 
 Value* ExprEmitter::bitcast(const Expr& e, bool vector) {
@@ -292,8 +299,8 @@ Value* ExprEmitter::unary(const Expr& e, Value* x, std::unordered_map<const void
       if (const auto found = angles_.find(e.operand(0).identity()); found != angles_.end() && found->second.both()) {
         const Range range = ranges_.of(e.operand(0));
         const auto [sine, cosine] = calls_functions_ ? call_sin_cos(b_, x, range) : emit_sin_cos(b_, x, range);
-        known.emplace(found->second.sine, sine);
-        known.emplace(found->second.cosine, cosine);
+        known.emplace(found->second.sine, rounded(dtype, sine));
+        known.emplace(found->second.cosine, rounded(dtype, cosine));
         return op == Unary::sin ? sine : cosine;
       }
     if (calls_functions_ && kernel::is_function(op)) return call_unary(b_, op, x, ranges_.of(e.operand(0)));
@@ -469,6 +476,17 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
   llvm_unreachable("an unknown op");
 }
 
+// f64 as f32 from which a narrower format rounds as it would from f64: truncated, with the last bit set where something
+// was cut off ("round to odd"; Boldo and Melquiond, 2008).
+Value* ExprEmitter::rounded_to_odd(Value* x, llvm::Type* type) {
+  llvm::Type* words = type->getWithNewType(b_.getInt32Ty());
+  Value *nearest = b_.CreateFPCast(x, type), *back = b_.CreateFPCast(nearest, x->getType());
+  const auto size = [&](Value* v) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  Value* bits = b_.CreateBitCast(nearest, words);
+  Value* truncated = b_.CreateSub(bits, b_.CreateZExt(b_.CreateFCmpOGT(size(back), size(x)), words));
+  return b_.CreateBitCast(b_.CreateOr(truncated, b_.CreateZExt(b_.CreateFCmpONE(back, x), words)), type);
+}
+
 // To integers: toward zero, saturating, NaN to 0. To bool: x != 0.
 Value* ExprEmitter::convert(DType from, DType to, Value* x) {
   llvm::Type* type = widened(type_of(to), x->getType()->isVectorTy());
@@ -476,6 +494,7 @@ Value* ExprEmitter::convert(DType from, DType to, Value* x) {
   if (to == DType::bool_)
     return is_real(from) ? b_.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()))
                          : b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
+  if (from == DType::f64 && is_narrow(to)) return rounded_to_odd(x, type);
   if (is_real(from) && is_real(to)) return type == x->getType() ? x : b_.CreateFPCast(x, type);
   if (is_real(from))
     return b_.CreateIntrinsic(is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,

@@ -52,6 +52,8 @@ class ExprEmitter {
   void forget() {
     scalars_.clear();
     vectors_.clear();
+    unrounded_scalars_.clear();
+    unrounded_vectors_.clear();
     variations_.clear();
     runs_.clear();
   }
@@ -86,8 +88,8 @@ class ExprEmitter {
   llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
   llvm::Value* found_size(kernel::SlotId slot);     // as it is here
   llvm::Value* found_address(kernel::SlotId slot);  // likewise, of memory that is asked for
-  llvm::Type* type_of(DType dtype);                 // of values: bool is i1, f16 and bf16 are f32 that they can hold
-  llvm::Type* memory_type(DType dtype);             // bool is i8, f16 and bf16 are i16
+  llvm::Type* type_of(DType dtype);                 // of values: bool is i1, narrow floats are f32 that they can hold
+  llvm::Type* memory_type(DType dtype);             // bool is i8, narrow floats are integers
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
   // Says that no slot overlaps with what describes a list.
@@ -123,6 +125,7 @@ class ExprEmitter {
   llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* unary(const kernel::Expr& e, llvm::Value* x, std::unordered_map<const void*, llvm::Value*>& known);
   llvm::Value* convert(DType from, DType to, llvm::Value* x);
+  llvm::Value* rounded_to_odd(llvm::Value* x, llvm::Type* type);
   llvm::Type* widened(llvm::Type* type, bool vector) {
     return vector ? llvm::FixedVectorType::get(type, lanes_) : type;
   }
@@ -142,6 +145,7 @@ class ExprEmitter {
   unsigned lanes_ = 1, piece_ = 1;
   llvm::Value* mask_ = nullptr;
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
+  std::unordered_map<const void*, llvm::Value*> unrounded_scalars_, unrounded_vectors_;  // of narrow floats
   Variations variations_;  // with the variable along which vectors run
   // Elements of runs, each as lanes: by slot, first place and length.
   std::map<std::tuple<kernel::SlotId, const void*, std::int64_t, unsigned>, std::vector<llvm::Value*>> runs_;

@@ -234,8 +234,8 @@ void BlockPlanner::reduction(const Eqn& eqn) {
   kernel::Reduce r{.combine = form.combine,
                    .initial = kernel::constant(in[0].dtype, form.initial.data()),
                    .value = element(x, nest_.index)};
-  if (is_half(in[0].dtype)) r.initial = kernel::convert(DType::f32, r.initial);
-  const auto accumulated = [&](const Expr& x) { return is_half(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
+  if (is_narrow(in[0].dtype)) r.initial = kernel::convert(DType::f32, r.initial);
+  const auto accumulated = [&](const Expr& x) { return is_narrow(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
   r.value = accumulated(r.value);
   std::vector<Expr> outer;
   for (std::size_t i = 0; i < extent.size(); ++i) {
@@ -379,7 +379,7 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
   const auto extent = sizes(eqn.out[0]);
   begin_nest(extent, false);
   // Products of f16 and bf16 are summed in f32.
-  const bool half = is_half(type.dtype);
+  const bool half = is_narrow(type.dtype);
   const auto of_b = [&](std::span<const Expr> k) {
     if (!columns) return element(eqn.in[1], form.index_b<Expr>(nest_.index, k));
     const auto batch = static_cast<std::ptrdiff_t>(form.batch_b.size());

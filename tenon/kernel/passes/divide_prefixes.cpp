@@ -124,7 +124,7 @@ class LoopOfCarries {
     for (const Store& s : nest.stores) {
       if (s.condition || s.value.kind() != Expr::Kind::binary || !combine_of(s.value.node().binary)) continue;
       const DType dtype = s.value.dtype();
-      if (is_half(dtype) || is_complex(dtype) || dtype == DType::bool_ || f_.slots[s.slot].dtype != dtype) continue;
+      if (is_narrow(dtype) || is_complex(dtype) || dtype == DType::bool_ || f_.slots[s.slot].dtype != dtype) continue;
       const auto at = affine(s.offset);
       if (!at || at->terms.contains(loop_.var) || touched_.at(s.slot).writes != 1) continue;
       for (const std::size_t i : {0u, 1u}) {

@@ -211,7 +211,7 @@ class Views {
     };
     bool adds = false;
     if (is_result(s.value)) result = s.value;
-    if (s.value.kind() == Expr::Kind::binary && s.value.node().binary == Binary::add && !is_half(s.value.dtype()))
+    if (s.value.kind() == Expr::Kind::binary && s.value.node().binary == Binary::add && !is_narrow(s.value.dtype()))
       for (const std::size_t k : {0, 1}) {
         const Expr old = s.value.operand(k), sum = s.value.operand(1 - k);
         if (adds || old.kind() != Expr::Kind::load || old.node().id != s.slot || affine(old.operand(0)) != goes)

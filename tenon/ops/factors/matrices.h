@@ -57,7 +57,7 @@ Array with_batch(const Array& x, const Shape& batch);
 
 // What was computed in another dtype, as it is to be.
 Array narrowed(const Array& x, DType stored, bool weak);
-// Operands in one dtype, and that in which they are computed: f16 and bf16 in f32.
+// Operands in one dtype, and that in which they are computed: f8, f16 and bf16 in f32.
 struct Together {
   Arrays all;
   DType stored;

@@ -17,29 +17,31 @@ bool holds_all(DType wide, DType narrow) {
   if (wide == narrow || narrow == DType::bool_) return true;
   struct Range {
     bool is_signed = false, floats = false;
-    int digits = 0, exponent = 0;
+    int digits = 0;
   };
   const auto range = [](DType d) {
     Range r;
     dispatch(d, [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_integral_v<T>) r = {std::is_signed_v<T>, false, std::numeric_limits<T>::digits, 0};
+      if constexpr (std::is_integral_v<T>) r = {std::is_signed_v<T>, false, std::numeric_limits<T>::digits};
     });
-    if (d == DType::f16) r = {true, true, 11, 5};
-    if (d == DType::bf16) r = {true, true, 8, 8};
-    if (d == DType::f32) r = {true, true, 24, 8};
-    if (d == DType::f64) r = {true, true, 53, 11};
+    if (is_real(d)) r = {true, true, format_of(d).mantissa_bits + 1};
     return r;
   };
   const Range w = range(wide), n = range(narrow);
   if (w.digits == 0 || n.digits == 0 || (n.floats && !w.floats)) return false;
-  // Integers of up to that many digits are floats to the bit where their size is within the exponent's reach.
-  const bool reaches = !w.floats || w.exponent >= (n.floats ? n.exponent : 5);
-  return w.digits >= n.digits && reaches && (w.is_signed || !n.is_signed);
+  if (w.digits < n.digits || (n.is_signed && !w.is_signed)) return false;
+  if (!n.floats) return true;  // a float of that many digits has an exponent for each of them
+  const FloatFormat of_wide = format_of(wide), of_narrow = format_of(narrow);
+  return of_wide.least() <= of_narrow.least() && largest_finite_of(wide) >= largest_finite_of(narrow) &&
+         (of_wide.has_infinity() || !of_narrow.has_infinity()) &&
+         (of_wide.has_negative_zero() || !of_narrow.has_negative_zero());
 }
 
 // Whether converting through a dtype is converting at once. Floats that are no number of an integer's dtype are the
 // nearest one; integers wrap around.
 bool is_the_same(DType from, DType through, DType to) {
+  // Widened from 8 bits by way of halves: products read the halves.
+  if (is_float8(from) && is_half(through) && to == DType::f32) return false;
   const bool saturates = is_integer(from) && is_inexact(through) && is_integer(to);
   return holds_all(through, from) && (!saturates || holds_all(to, from));
 }
@@ -60,8 +62,9 @@ RuleRef chains() {
            .applies_to =
                [] {
                  std::vector<Rule::Example> all;
-                 constexpr DType dtypes[]{DType::bool_, DType::i8,   DType::u8,  DType::i32, DType::u64,
-                                          DType::f16,   DType::bf16, DType::f32, DType::f64};
+                 constexpr DType dtypes[]{DType::bool_, DType::i8,       DType::u8,     DType::i32,
+                                          DType::u64,   DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz,
+                                          DType::f16,   DType::bf16,     DType::f32,    DType::f64};
                  for (const DType from : dtypes)
                    for (const DType through : dtypes)
                      for (const DType to : dtypes)

@@ -23,21 +23,11 @@ struct Code {
   std::string_view code;  // without the byte order
   DType dtype;
 };
-constexpr std::array<Code, dtype_count> codes{{{"b1", DType::bool_},
-                                               {"i1", DType::i8},
-                                               {"i2", DType::i16},
-                                               {"i4", DType::i32},
-                                               {"i8", DType::i64},
-                                               {"u1", DType::u8},
-                                               {"u2", DType::u16},
-                                               {"u4", DType::u32},
-                                               {"u8", DType::u64},
-                                               {"f2", DType::f16},
-                                               {"V2", DType::bf16},
-                                               {"f4", DType::f32},
-                                               {"f8", DType::f64},
-                                               {"c8", DType::c64},
-                                               {"c16", DType::c128}}};
+constexpr std::array codes{Code{"b1", DType::bool_}, Code{"i1", DType::i8},   Code{"i2", DType::i16},
+                           Code{"i4", DType::i32},   Code{"i8", DType::i64},  Code{"u1", DType::u8},
+                           Code{"u2", DType::u16},   Code{"u4", DType::u32},  Code{"u8", DType::u64},
+                           Code{"f2", DType::f16},   Code{"V2", DType::bf16}, Code{"f4", DType::f32},
+                           Code{"f8", DType::f64},   Code{"c8", DType::c64},  Code{"c16", DType::c128}};
 
 struct Header {
   DType dtype = DType::f32;
@@ -206,13 +196,16 @@ NamedBuffers read_archive(const ByteSource& archive) {
 
 // Magic, version 1, length, and the header filled up with spaces so that the elements are 64-byte aligned.
 std::string header_of(const Buffer& array) {
-  const auto code = std::ranges::find(codes, array.dtype(), &Code::dtype)->code;
+  const auto known = std::ranges::find(codes, array.dtype(), &Code::dtype);
+  if (known == codes.end())
+    throw DTypeError(fmt::format("npy: {} has no name in files of NumPy's.", name(array.dtype())),
+                     "Save the bits, bitcast(x, DType::u8), or the numbers in bf16, which holds all of them.");
   std::string shape;
   for (const std::int64_t d : array.dims()) shape += fmt::format("{}, ", d);
   if (array.rank() > 1) shape.resize(shape.size() - 2);
   if (array.rank() == 1) shape.resize(shape.size() - 1);
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                 size_of(array.dtype()) == 1 ? '|' : '<', code, shape);
+                                 size_of(array.dtype()) == 1 ? '|' : '<', known->code, shape);
   text.resize((magic.size() + 4 + text.size() + 1 + 63) / 64 * 64 - magic.size() - 4, ' ');
   text.back() = '\n';
   std::string all(magic);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/base/factors.h"
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/linear_algebra/complex_products.h"
 #include "tenon/runtime/linear_algebra/grouped_products.h"
@@ -200,12 +201,11 @@ std::int32_t tenon_gemm(const TenonGemm* product, const void* a, const void* b, 
   const auto dtype = static_cast<DType>(product->dtype);
   const auto own = [&](std::int32_t number) { return number < 0 ? dtype : static_cast<DType>(number); };
   const DType of_a = own(product->a_dtype), of_b = own(product->b_dtype);
-  if (is_half(of_a) || (size_of(of_a) == 1 && dtype != DType::bool_))
-    return multiply_narrow(*product, of_a, of_b, a, b, c) ? 0 : 1;
+  if (is_half(of_a) || is_byte(of_a)) return multiply_narrow(*product, of_a, of_b, a, b, c) ? 0 : 1;
   const bool done = dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      return false;  // done above
+    if constexpr (NarrowFloat<T>)
+      return false;  // halves are done above; floats of 8 bits are multiplied as bf16
     else if constexpr (requires { typename T::value_type; })
       return multiply_numbers(*product, x, y, static_cast<T*>(c));
     else

@@ -125,6 +125,9 @@ std::int64_t active(std::int64_t list, std::int64_t also, const std::vector<bool
 }
 
 template <class T>
+inline constexpr bool is_real_type = std::is_floating_point_v<T> || NarrowFloat<T>;
+
+template <class T>
 void add_as(const std::byte* a, const std::byte* b, std::byte* to, std::int64_t bytes) {
   const T *x = reinterpret_cast<const T*>(a), *y = reinterpret_cast<const T*>(b);
   T* z = reinterpret_cast<T*>(to);
@@ -207,7 +210,7 @@ struct Middle {
   std::size_t target(std::size_t lane) const { return lane / (size * behind()) * behind() + lane % behind(); }
 };
 
-// Sums of halves are of single precision until they are stored.
+// Sums of narrow floats are of single precision until they are stored.
 template <class T>
 void sum_parts(const PooledList& list, std::int64_t t, const Middle& lanes, std::byte* to, std::size_t bytes) {
   using Sum = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
@@ -222,10 +225,9 @@ void sum_parts(const PooledList& list, std::int64_t t, const Middle& lanes, std:
 }
 void sum_parts(DType dtype, const PooledList& list, std::int64_t t, const Middle& lanes, std::byte* to,
                std::size_t bytes) {
-  if (dtype == DType::f64) return sum_parts<double>(list, t, lanes, to, bytes);
-  if (dtype == DType::f32) return sum_parts<float>(list, t, lanes, to, bytes);
-  if (dtype == DType::f16) return sum_parts<Float16>(list, t, lanes, to, bytes);
-  sum_parts<BFloat16>(list, t, lanes, to, bytes);
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_real_type<T>) sum_parts<T>(list, t, lanes, to, bytes);
+  });
 }
 
 std::int64_t collapse(std::int64_t handle, std::size_t before, std::size_t size, std::int64_t depth,
@@ -297,10 +299,9 @@ std::int64_t fit(const std::vector<std::int64_t>& of_lane, std::int64_t from, st
 namespace pooled {
 
 void add(DType dtype, const std::byte* a, const std::byte* b, std::byte* to, std::int64_t bytes) {
-  if (dtype == DType::f64) return add_as<double>(a, b, to, bytes);
-  if (dtype == DType::f32) return add_as<float>(a, b, to, bytes);
-  if (dtype == DType::f16) return add_as<Float16>(a, b, to, bytes);
-  add_as<BFloat16>(a, b, to, bytes);
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_real_type<T>) add_as<T>(a, b, to, bytes);
+  });
 }
 
 std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {

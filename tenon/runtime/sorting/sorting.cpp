@@ -37,31 +37,21 @@ inline constexpr bool is_complex_number = false;
 template <class T>
 inline constexpr bool is_complex_number<std::complex<T>> = true;
 
-// Elements as integers of the same order. Of real numbers all bits turn where the sign is set, else the sign; zeros are
-// one integer, and NaNs the greatest.
+// Elements as integers of the same order. Of real numbers all bits turn where the sign is set; the others follow, zeros
+// as one integer, and NaNs are the greatest, which is no number's.
 template <class T>
 struct Order {
   using Key = typename UnsignedOf<sizeof(T)>::type;
-  static constexpr bool real = std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+  static constexpr bool real = std::is_floating_point_v<T> || NarrowFloat<T>;
+  static constexpr FloatFormat format = format_of(dtype_of<T>.value_or(DType::f32));
   static constexpr Key sign = Key(1) << (8 * sizeof(T) - 1);
   static constexpr Key nan = std::numeric_limits<Key>::max();
-  static constexpr Key infinity() {
-    if constexpr (std::is_same_v<T, Float16>)
-      return 0x7c00;
-    else if constexpr (std::is_same_v<T, BFloat16>)
-      return 0x7f80;
-    else if constexpr (sizeof(T) == 4)
-      return 0x7f800000u;
-    else
-      return static_cast<Key>(0x7ff0000000000000u);
-  }
   static Key of(T value) {
     const Key bits = std::bit_cast<Key>(value);
     if constexpr (real) {
       const Key magnitude = static_cast<Key>(bits & ~sign);
-      if (magnitude > infinity()) return nan;
-      if (magnitude == 0) return sign;
-      return static_cast<Key>(bits & sign ? ~bits : bits | sign);
+      if (format.is_nan(bits)) return nan;
+      return static_cast<Key>(bits & sign && magnitude != 0 ? ~bits : magnitude + (sign - 1));
     } else if constexpr (std::is_signed_v<T>) {
       return static_cast<Key>(bits ^ sign);
     } else {
@@ -71,15 +61,13 @@ struct Order {
   static T value(Key key) {
     Key bits = key;
     if constexpr (real) {
-      constexpr Key last_of_exponent = static_cast<Key>(infinity() & (~infinity() + 1)),
-                    quiet = static_cast<Key>(infinity() | (last_of_exponent >> 1));
-      bits = key == nan ? quiet : static_cast<Key>(key & sign ? key ^ sign : ~key);
+      bits = key == nan ? static_cast<Key>(format.nan()) : static_cast<Key>(key >= sign - 1 ? key - (sign - 1) : ~key);
     } else if constexpr (std::is_signed_v<T>) {
       bits = static_cast<Key>(key ^ sign);
     }
     return std::bit_cast<T>(bits);
   }
-  static bool negative_zero(T value) { return real && std::bit_cast<Key>(value) == sign; }
+  static bool negative_zero(T value) { return real && format.has_negative_zero() && std::bit_cast<Key>(value) == sign; }
 };
 
 template <class T>
@@ -136,6 +124,7 @@ template <class T>
 void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte* workspace) {
   using Key = KeyOf<T>;
   const auto value_of = [&](auto key) { return Order<T>::value(static_cast<Key>(descending ? ~key : key)); };
+  const bool negative_zeros = std::any_of(x, x + n, Order<T>::negative_zero);
   if constexpr (sizeof(T) == 1) {
     std::int64_t begin[257];
     count_bytes(x, n, descending, begin);
@@ -145,19 +134,15 @@ void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte*
     // Highway 1.0 sorts words of 32 bits several times slower than those of 64.
     using Word = std::conditional_t<sizeof(T) == 4, std::uint64_t, Key>;
     Word* const words = reinterpret_cast<Word*>(sizeof(T) == 4 ? workspace : reinterpret_cast<std::byte*>(sorted));
-    bool negative_zeros = false;
-    for (std::int64_t i = 0; i < n; ++i) {
-      negative_zeros = negative_zeros || Order<T>::negative_zero(x[i]);
-      words[i] = key_of(x[i], descending);
-    }
+    for (std::int64_t i = 0; i < n; ++i) words[i] = key_of(x[i], descending);
     sort_integers(words, n);
     for (std::int64_t i = 0; i < n; ++i) sorted[i] = value_of(static_cast<Key>(words[i]));
-    if (!negative_zeros) return;
-    const Key zero = key_of(T(), descending);
-    T* to = sorted + std::count_if(x, x + n, [&](T value) { return key_of(value, descending) < zero; });
-    for (std::int64_t i = 0; i < n; ++i)
-      if (key_of(x[i], descending) == zero) *to++ = x[i];
   }
+  if (!negative_zeros) return;
+  const Key zero = key_of(T(), descending);
+  T* to = sorted + std::count_if(x, x + n, [&](T value) { return key_of(value, descending) < zero; });
+  for (std::int64_t i = 0; i < n; ++i)
+    if (key_of(x[i], descending) == zero) *to++ = x[i];
 }
 
 template <class T>
