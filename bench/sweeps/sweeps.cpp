@@ -253,6 +253,43 @@ void lengths() {
   }
 }
 
+// Loops one behind the other, which become one: time to compile, and to run 100 steps of f32[64].
+void fused() {
+  Sweep sweep("Filters one behind the other, a scan each", "filters", "ms");
+  const auto of = [](int count) {
+    return [count](const Array& xs) {
+      const auto filter = [](const Array& c, const Array& x) {
+        const Array next = c * 0.5f + x;
+        return std::pair(next, next);
+      };
+      Array all = xs;
+      for (int i = 0; i < count; ++i) all = tn::scan(filter, tn::zeros({64}), all).second;
+      return all;
+    };
+  };
+  const Array xs = tn::reshape(tn::sin(tn::arange(6400) * 0.7f), {100, 64});
+  for (int n : {1, 3, 10, 30, 100, 300}) {
+    const auto f = tn::jit(of(n));
+    sweep.add(n, "compile", seconds([&] { f(xs); }) * 1e3);
+    sweep.add(n, "run", bench::median_seconds(f, xs) * 1e3);
+  }
+}
+
+// The k largest of what pairs of rows give, k values and k places of each row.
+void largest() {
+  Sweep sweep("The k nearest of 2,000 to each of 1,000 points of 3 coordinates, run", "k", "ms");
+  const Array x = tn::random::normal(tn::random::key(1), {1000, 3}),
+              y = tn::random::normal(tn::random::key(2), {2000, 3});
+  for (int k : {1, 2, 4, 8, 16}) {
+    const auto f = tn::jit([k](const Array& x, const Array& y) {
+      const Array d = tn::sum(tn::square(tn::expand_dims(x, 1) - y), 2);
+      return tn::top_k(-d, k);
+    });
+    f(x, y);
+    sweep.add(k, "top_k", bench::median_seconds(f, x, y) * 1e3);
+  }
+}
+
 // Cumulative sums, whose steps are divided among the threads where they are many; of a row, and down columns.
 void cumulative() {
   Sweep sweep("Cumulative sums of f32[n], run", "elements", "µs");
@@ -427,6 +464,8 @@ int main(int argc, char** argv) {
   const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
   if (wanted("programs")) programs();
   if (wanted("lengths")) lengths();
+  if (wanted("fused")) fused();
+  if (wanted("largest")) largest();
   if (wanted("cumulative")) cumulative();
   if (wanted("attention")) attention();
   if (wanted("varying")) varying();
