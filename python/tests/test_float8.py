@@ -215,6 +215,20 @@ def same_numbers(got, want):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_computes_beside_sizes_and_weights(name):
+    dtype = dtype_of(name)
+    x = tnp.array([0.25, 1.0, 0.5, np.nan, 2.0], name)
+    numbers = x[tnp.array([0, 1, 2, 4])]
+    same(tnp.linspace(0, 2, 5, dtype=name), np.linspace(0, 2, 5).astype(dtype))
+    counts, edges = tnp.histogram(numbers, 4, (0, 2))
+    assert edges.dtype == dtype and counts.tolist() == [1, 1, 1, 1]
+    assert tnp.nanmedian(x).item() == 0.75 and tnp.median(numbers).dtype == dtype
+    assert tnp.average(numbers, weights=tnp.array([1, 0, 1, 0], name)).item() == 0.375
+    assert tnp.percentile(numbers, 50).item() == 0.75 and tnp.nanmax(x).item() == 2
+    assert tnp.cumsum(numbers).dtype == tnp.var(numbers).dtype == tnp.interp(numbers, numbers, numbers).dtype == dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_softmax_and_masks(name):
     rng = np.random.default_rng(8)
     x = rng.normal(size=(4, 9)).astype(dtype_of(name))
