@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -46,8 +47,8 @@ RealPair real_of_both(std::string_view name, const Array& x, const Array& y) {
 }
 
 Array is_minus(const Array& x) {
-  const std::size_t bytes = size_of(x.dtype());
-  return bitcast(x, bytes == 8 ? DType::i64 : bytes == 4 ? DType::i32 : DType::i16) < 0;
+  constexpr DType by_size[] = {DType::i8, DType::i16, DType::i32, DType::i64};
+  return bitcast(x, by_size[std::countr_zero(size_of(x.dtype()))]) < 0;
 }
 
 Array of_both_parts(const Array& z, FunctionRef<Array(const Array&)> f) { return complex(f(real(z)), f(imag(z))); }

@@ -35,12 +35,13 @@ SpacedNumbers spaced(std::string_view name, const Array& start, const Array& sto
   const auto more = decided_less(0, parts);  // nothing: it may be that there is one number alone
   const Array count = size_as_array(max(parts, 1), real_dtype);
   const Array nan = Array(Scalar(std::numeric_limits<double>::quiet_NaN()).convert(d));
-  Array step = more == false ? nan : convert((stop - start) / count, d);
+  const Array from = widened(start), to = widened(stop);
+  Array step = more == false ? nan : convert((to - from) / count, d);
   if (!more) step = where(size_as_array(parts, real_dtype) > 0, step, nan);
   const Shape shape = broadcast_shapes(name, Arrays{start, stop});
   const Shape whole = shape.with_axis(0, num), row = shape.with_axis(0, 1);
   const Array at = along_axis(iota(real_dtype, {num}, 0), 0, whole.rank()), part = at / count;
-  Array made = convert(start * (1 - part) + stop * part, d);
+  Array made = convert(from * (1 - part) + to * part, d);
   if (endpoint && !more)
     made = where((at == size_as_array(parts, real_dtype)) & (at > 0), stop, made);
   else if (endpoint && *more)

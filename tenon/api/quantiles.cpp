@@ -212,7 +212,7 @@ Array at_places(QuantileMethod method, const Array& ordered, const Array& q, con
   if (takes_one(method)) return low;
   const Array high = pick(place.above);
   if (method == midpoint) return (low + high) / 2;
-  return where(place.weight == 0, low, convert(low * (1 - place.weight) + high * place.weight, d));
+  return where(place.weight == 0, low, convert(widened(low) * (1 - place.weight) + widened(high) * place.weight, d));
 }
 
 // The first element of each row up to which the weights are parts q of all of them.

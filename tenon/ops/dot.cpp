@@ -521,6 +521,8 @@ Array dot(const Operand& a, const Operand& b) {
 
 Array outer(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "outer");
+  const Arrays both{a, b};
+  static_cast<void>(promoted("outer", both));
   return dot_general(a, b, {});
 }
 

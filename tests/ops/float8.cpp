@@ -217,7 +217,10 @@ TEST(Float8, OpsAreTheReference) {
       {"scatter", [](const Array& x) { return x.at(Array{1, 5, 255}).set(Array(2.0)); }},
       {"scatter add", [](const Array& x) { return x.at(Array{1, 5, 255}).add(Array(2.0)); }},
       {"concatenate", [](const Array& x) { return concatenate(std::vector<Array>{x, x}, 0); }},
-      {"pad", [](const Array& x) { return tenon::pad(x, Array(0.5), std::vector<std::int64_t>{3}, std::vector<std::int64_t>{1}); }},
+      {"pad",
+       [](const Array& x) {
+         return tenon::pad(x, Array(0.5), std::vector<std::int64_t>{3}, std::vector<std::int64_t>{1});
+       }},
       {"transpose", [](const Array& x) { return transpose(reshape(x, {16, 16}), {1, 0}); }},
       {"bits", [](const Array& x) { return bitcast(bitcast(x, DType::u8), x.dtype()); }},
       {"exp", [](const Array& x) { return exp(x); }},

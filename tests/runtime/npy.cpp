@@ -74,6 +74,10 @@ TEST(Npy, EveryDTypeAndRankReadsBack) {
     for (const auto& dims :
          {std::initializer_list<std::int64_t>{}, {7}, {2, 3}, {0}, {3, 0, 2}, {2, 1, 3, 1, 2, 1, 2}}) {
       const Buffer b = random_buffer(static_cast<DType>(i), dims, 1);
+      if (is_float8(b.dtype())) {  // of which NumPy's files do not tell one from another
+        EXPECT_THROW(write_npy(path, b), DTypeError);
+        continue;
+      }
       write_npy(path, b);
       EXPECT_TRUE(same_bits(read_npy(path), b)) << name(b.dtype());
       EXPECT_TRUE(same_bits(read_npy(contents(path)), b));

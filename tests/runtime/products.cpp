@@ -138,9 +138,7 @@ void check(Size batch, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, 
   auto expected = before;
   // |error| <= (k + 2) eps sum |a b|, which is at most k times the largest product (2 for complex numbers).
   const double tolerance =
-      2 * epsilon<T> *
-      (NarrowFloat<T> ? double(k) + 2
-                                                                 : (double(k) + 2) * (std::sqrt(double(k)) + 2));
+      2 * epsilon<T> * (NarrowFloat<T> ? double(k) + 2 : (double(k) + 2) * (std::sqrt(double(k)) + 2));
   const auto wide_a = widened(a), wide_b = widened(b);
   const auto next_a = a.place(0, 0, 1) - a.place(0, 0, 0), next_b = b.place(0, 1, 0) - b.place(0, 0, 0);
   for (Size p = 0; p < batch; ++p)

@@ -215,6 +215,13 @@ def flipud(m: ArrayLike) -> Array: ...
 float16: Any
 float32: Any
 float64: Any
+float8_e3m4: Any
+float8_e4m3: Any
+float8_e4m3b11fnuz: Any
+float8_e4m3fn: Any
+float8_e4m3fnuz: Any
+float8_e5m2: Any
+float8_e5m2fnuz: Any
 float_: Any
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
 def floor(x: ArrayLike, /) -> Array: ...

@@ -45,6 +45,7 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
         return _preferred(_core.multiply(*_summed_in("dot", preferred_element_type, [a, b])), preferred_element_type)
     if builtins.max(a.ndim, b.ndim) <= 2:
         return _core.matmul(a, b, preferred_element_type)
+    _dtypes._meet((a, b))  # factors of lax.dot_general alone need not meet
     return _core.dot_general(a, b, [a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], [], preferred_element_type)
 
 
@@ -95,6 +96,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
     else:
         of_a, of_b = _pairs_of_axes(axes)
         of_a, of_b = _axes(of_a, a.ndim), _axes(of_b, b.ndim)
+    _dtypes._meet((a, b))
     return _core.dot_general(a, b, of_a, of_b, [], [], preferred_element_type)
 
 
