@@ -7,7 +7,7 @@ install(TARGETS tenon EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LI
 install(DIRECTORY tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
         PATTERN "compile/cpu" EXCLUDE PATTERN "python" EXCLUDE)
 # Opened at run time beside libtenon, never linked: not part of the export.
-install(TARGETS tenon_codegen tenon_fft tenon_lapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tenon_codegen tenon_fft tenon_sort tenon_lapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -34,6 +34,7 @@
 #include "tenon/api/odeint.h"
 #include "tenon/api/optim.h"
 #include "tenon/api/packed_bits.h"
+#include "tenon/api/places.h"
 #include "tenon/api/polynomials.h"
 #include "tenon/api/quantiles.h"
 #include "tenon/api/random.h"

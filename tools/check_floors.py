@@ -15,7 +15,7 @@ FLOORS = ["base", "runtime", "kernel", "ir", "ops", "eval", "transform", "rewrit
 GUESTS = [
     (("llvm/", "llvm-c/"), ("tenon/compile/cpu/",), "LLVM stays inside tenon/compile/cpu"),
     (("libxsmm",), ("tenon/runtime/",), "libxsmm stays inside tenon/runtime"),
-    (("hwy/",), ("tenon/runtime/",), "Highway stays inside tenon/runtime"),
+    (("hwy/",), ("tenon/runtime/sorting/library/",), "Highway stays inside tenon/runtime/sorting/library"),
     (("nanobind/", "Python.h", "pybind11/"), ("tenon/python/",), "Python stays inside tenon/python"),
 ]
 # Forks know nothing of locks other than these rooms'.

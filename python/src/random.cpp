@@ -33,7 +33,8 @@ void add_draw(nb::module_& module, const char* name, F f) {
 }
 
 constexpr Named<random::Generator> generators[] = {{"threefry2x32", random::Generator::threefry2x32},
-                                                   {"rbg", random::Generator::philox4x32}};
+                                                   {"rbg", random::Generator::philox4x32},
+                                                   {"pcg", random::Generator::pcg64dxsm}};
 constexpr Named<random::Resolution> resolutions[] = {{"low", random::Resolution::low},
                                                      {"high", random::Resolution::high}};
 constexpr Named<random::Factor> factors[] = {
@@ -129,8 +130,10 @@ void add_distributions(nb::module_& module) {
 
 void add_random(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("random");
-  module.def("key",
-             [](std::int64_t seed) { return call_op("random.key", [&] { return random::key(seed, Source()); }); });
+  module.def("key", [](std::int64_t seed, const std::string& generator) {
+    const random::Generator by = by_name("random.key", "impl", generators, generator);
+    return call_op("random.key", [&] { return random::key(seed, by, Source()); });
+  });
   module.def("key_of_array", [](ArrayLike seed, const std::string& generator) {
     const Array s = seed.array("random.key");
     const random::Generator by = by_name("random.key", "impl", generators, generator);

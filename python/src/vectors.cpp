@@ -21,6 +21,7 @@
 #include "tenon/api/differences.h"
 #include "tenon/api/grids.h"
 #include "tenon/api/packed_bits.h"
+#include "tenon/api/places.h"
 #include "tenon/api/polynomials.h"
 #include "tenon/api/rearrange.h"
 #include "tenon/api/tapers.h"
@@ -158,7 +159,88 @@ void add_diagonals(nb::module_& module) {
 constexpr Named<PadMode> pad_modes[] = {
     {"edge", PadMode::edge}, {"wrap", PadMode::wrap}, {"reflect", PadMode::reflect}, {"symmetric", PadMode::symmetric}};
 
+std::vector<Array> arrays_of(const char* name, const std::vector<ArrayLike>& given) {
+  std::vector<Array> all;
+  for (const ArrayLike& each : given) all.push_back(each.array(name));
+  return all;
+}
+
+constexpr Named<ChooseMode> choose_modes[] = {
+    {"raise", ChooseMode::refuse}, {"wrap", ChooseMode::wrap}, {"clip", ChooseMode::clip}};
+
+// With parts more or less, chosen among others, and in order about some.
+void add_places(nb::module_& module) {
+  using Places = std::vector<std::int64_t>;
+  using Along = std::optional<std::int64_t>;
+  module.def(
+      "insert",
+      [](ArrayLike x, ArrayLike places, ArrayLike values, Along axis) {
+        const Array a = x.array("insert"), at = places.array("insert"), rows = values.array("insert");
+        return call_op("insert", [&] { return insert(op(a), op(at), op(rows), axis); });
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def(
+      "delete_known",
+      [](ArrayLike x, const Places& places, Along axis) {
+        const Array a = x.array("delete");
+        return call_op("delete", [&] { return without(op(a), places, axis); });
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  module.def(
+      "delete_distinct",
+      [](ArrayLike x, ArrayLike places, Along axis) {
+        const Array a = x.array("delete"), at = places.array("delete");
+        return call_op("delete", [&] { return without(op(a), at, axis); });
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  module.def("choose", [](ArrayLike which, const std::vector<ArrayLike>& choices, const std::string& mode) {
+    const Array at = which.array("choose");
+    const std::vector<Array> each = arrays_of("choose", choices);
+    const ChooseMode outside = by_name("choose", "mode", choose_modes, mode);
+    return call_op("choose", [&] { return choose(op(at), each, outside); });
+  });
+  module.def("partition", [](ArrayLike x, const Places& places, std::int64_t axis) {
+    const Array a = x.array("partition");
+    return call_op("partition", [&] { return partition(op(a), places, axis); });
+  });
+  module.def("argpartition", [](ArrayLike x, const Places& places, std::int64_t axis) {
+    const Array a = x.array("argpartition");
+    return call_op("argpartition", [&] { return argpartition(op(a), places, axis); });
+  });
+}
+
+constexpr Named<Outside> outsides[] = {{"clip", Outside::clip}, {"wrap", Outside::wrap}, {"ignore", Outside::ignore}};
+
+// Elements by their numbers in a row, by conditions and on diagonals.
+void add_numbered(nb::module_& module) {
+  module.def("select",
+             [](const std::vector<ArrayLike>& conditions, const std::vector<ArrayLike>& choices, ArrayLike otherwise) {
+               const std::vector<Array> all = arrays_of("select", conditions), of = arrays_of("select", choices);
+               const Array rest = otherwise.array("select");
+               return call_op("select", [&] { return tenon::select(all, of, op(rest)); });
+             });
+  module.def("unravel_index", [](ArrayLike numbers, ShapeLike shape) {
+    const Array at = numbers.array("unravel_index");
+    return call_op("unravel_index", [&] { return unravel_index(op(at), shape.shape); });
+  });
+  module.def("ravel_multi_index", [](const std::vector<ArrayLike>& indices, ShapeLike shape, const std::string& mode) {
+    const char* name = "ravel_multi_index";
+    const std::vector<Array> all = arrays_of(name, indices);
+    const Outside outside = by_name(name, "mode", outsides, mode);
+    return call_op(name, [&] { return ravel_index(all, shape.shape, outside, Source()); });
+  });
+  module.def("put", [](ArrayLike x, ArrayLike numbers, ArrayLike values, const std::string& mode) {
+    const Array a = x.array("put"), at = numbers.array("put"), v = values.array("put");
+    const Outside outside = by_name("put", "mode", outsides, mode);
+    return call_op("put", [&] { return put(op(a), op(at), op(v), outside); });
+  });
+  def_function(module, "place", tenon::place);
+  def_function(module, "fill_diagonal", tenon::fill_diagonal);
+}
+
 void add_rearranged(nb::module_& module) {
+  add_numbered(module);
+  add_places(module);
   def_function(module, "rot90", rot90);
   module.def("roll", [](ArrayLike x, nb::handle shift, std::int64_t axis) {
     const Array a = x.array("roll");

@@ -171,12 +171,18 @@ def _keys_of_parts(linear):
     return [(SequenceKey(i), r) for i, r in enumerate(residuals)], form
 
 
+def _with_refs(self, *targets):
+    """tenon.ad.with_refs() of it."""
+    from tenon.ad import with_refs
+
+    return with_refs(self, *targets)
+
+
 def add_to_trees():
     """Makes linear functions, what vjp() and linearize() return, nodes of trees: their leaves are what they have kept."""
-    from tenon.ad import with_refs
     from tenon.tree_util import register_pytree_node
 
-    _core.LinearFunction.with_refs = with_refs
+    _core.LinearFunction.with_refs = _with_refs
     _core.LinearFunction.args_res = property(_args_res, _set_args_res)
     register_pytree_node(_Transposed, lambda t: ((t.pull,), (t.structure, t.types)), lambda form, pull: _Transposed(*pull, *form))
     register_pytree_node(_core.LinearFunction, _core.LinearFunction._parts, _core.linear_of, _keys_of_parts)

@@ -1,6 +1,6 @@
 """Functions of matrices by their spectral factors: what jax.scipy.linalg has beside factors."""
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.lax import fori_loop
 from tenon.numpy._elementwise import _inexact_together
@@ -104,9 +104,9 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
 
     a, e = tnp.asarray(A), tnp.asarray(E)
     for name, x in (("A", a), ("E", e)):
-        if x.ndim < 2 or x.shape[-2] != x.shape[-1]:
+        if x.ndim < 2 or _core.same_size(x.shape[-2], x.shape[-1]) is False:
             raise ValueError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
-    if a.shape != e.shape:
+    if not _sizes.agree(a.shape, e.shape):
         raise ValueError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
     a, e = _inexact_together(a, e)
     value, along = jvp(expm, (a,), (e,))

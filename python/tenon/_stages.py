@@ -1,7 +1,6 @@
 """Functions made by jit, ahead of calls: traced, lowered, compiled; with the names of jax.stages."""
 
 import math
-import mmap
 
 import numpy as np
 
@@ -17,6 +16,8 @@ _ARRAYS = (_core.Array, _core.Ref, np.ndarray, np.generic)
 
 def _zeros(shape, dtype):
     """Zeros that take addresses and no memory: pages that nobody writes. What is only traced may be larger than it."""
+    import mmap
+
     from tenon import numpy as tnp
 
     size = math.prod(shape) * dtype.itemsize

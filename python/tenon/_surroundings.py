@@ -1,7 +1,6 @@
 """Names of jax that say how programs are run: contexts, what a value is."""
 
 import contextlib
-import platform
 from typing import NamedTuple
 
 from tenon import _core
@@ -105,6 +104,8 @@ checking_leaks = check_tracer_leaks
 
 def print_environment_info(return_string=False):
     """Prints, or returns, the versions of what runs."""
+    import platform
+
     import numpy
 
     text = (f"tenon:  {_core.version}\nnumpy:  {numpy.__version__}\npython: {platform.python_version()}\n"

@@ -1,7 +1,5 @@
 """Trees, by the names of jax.tree."""
 
-import dataclasses
-
 from tenon.tree_util import (
     keystr, tree_all as all, tree_broadcast as broadcast, tree_flatten as flatten, tree_flatten_with_path as flatten_with_path,
     tree_leaves as leaves, tree_leaves_with_path as leaves_with_path, tree_map as map,
@@ -19,6 +17,7 @@ def static(**kwargs):
     """A static field of a dataclass that register_dataclass() makes a node: dataclasses.field() with the metadata
     {"static": True}, where `metadata` does not say otherwise.
 
+    >>> import dataclasses
     >>> from tenon.tree_util import register_dataclass
     >>> @register_dataclass
     ... @dataclasses.dataclass
@@ -28,4 +27,6 @@ def static(**kwargs):
     >>> leaves(Scaled(2.0))
     [2.0]
     """
+    import dataclasses
+
     return dataclasses.field(**{**kwargs, "metadata": {"static": True, **(kwargs.get("metadata") or {})}})

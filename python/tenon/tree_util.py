@@ -1,13 +1,11 @@
 """Trees, by the names of jax.tree_util."""
 
 import collections
-import dataclasses
 import functools
 from typing import Any, TypeAlias
 
-from tenon import _core, _structures
+from tenon import _core, _lazy, _structures
 from tenon._core.tree import PyTreeDef
-from tenon._keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
 __all__ = [
     "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial", "PyTreeDef", "SequenceKey",
@@ -199,6 +197,8 @@ def flatten_one_level_with_keys(tree):
     >>> flatten_one_level_with_keys([5])
     (((SequenceKey(idx=0), 5),), None)
     """
+    from tenon._keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+
     if not _is_node(tree):
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     if type(tree) in _registered:
@@ -276,6 +276,7 @@ def register_pytree_with_keys_class(cls):
     """The same as a decorator of a class with tree_flatten_with_keys(self) and a classmethod
     tree_unflatten(auxiliary, children); with tree_flatten(self) too, it is taken where keys are not asked for.
 
+    >>> from tenon.tree_util import GetAttrKey
     >>> @register_pytree_with_keys_class
     ... class Pair:
     ...     def __init__(self, x, y):
@@ -301,6 +302,8 @@ def register_pytree_node_class(cls):
 
 def _fields_of(nodetype, data, meta, dropped):
     """The fields of a class that are children, and those that are static."""
+    import dataclasses
+
     given = [f for f in dataclasses.fields(nodetype) if f.name not in dropped] if dataclasses.is_dataclass(nodetype) else None
     if data is None or meta is None:
         if given is None:
@@ -325,6 +328,7 @@ def register_dataclass(nodetype=None, data_fields=None, meta_fields=None, drop_f
     metadata {"static": True} are static and all others children. A ValueError where they are not the fields that the
     class is made of, less `drop_fields`, which have defaults.
 
+    >>> import dataclasses
     >>> @register_dataclass
     ... @dataclasses.dataclass
     ... class Point:
@@ -340,6 +344,8 @@ def register_dataclass(nodetype=None, data_fields=None, meta_fields=None, drop_f
     _core.tree.register_fields(nodetype, data, meta)
 
     def with_keys(x):
+        from tenon._keys import GetAttrKey
+
         return [(GetAttrKey(f), getattr(x, f)) for f in data], tuple(getattr(x, f) for f in meta)
 
     _registered[nodetype] = (lambda x: ([getattr(x, f) for f in data], tuple(getattr(x, f) for f in meta))), with_keys
@@ -386,3 +392,5 @@ class _Function:
 
 _structures.add_methods()
 register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda f, c: Partial(f, *c[0], **c[1]))
+
+__getattr__, __dir__ = _lazy.later(globals(), names={"_keys": "DictKey FlattenedIndexKey GetAttrKey SequenceKey"})

@@ -100,7 +100,7 @@ def test_logaddexp():
     for name, wanted in (("logaddexp", np.log(np.exp(a) + np.exp(b))), ("logaddexp2", np.log(2 ** a + 2 ** b) / np.log(2))):
         assert np.allclose(getattr(tnp, name)(a, b), wanted, 1e-12)
     assert np.isclose(tnp.logaddexp(1000 + 1j, 1000 - 1j), 1000 + np.log(2 * np.cos(1)))
-    assert tn.grad(tnp.logaddexp, holomorphic=True)(1 + 1j, 1 + 1j) == 0.5
+    assert abs(tn.grad(tnp.logaddexp, holomorphic=True)(1 + 1j, 1 + 1j) - 0.5) < 1e-15
 
 
 ORDERED = np.array([1 + 1j, 1 + 2j, 5j, 1 + 2j])

@@ -311,3 +311,41 @@ def test_random_rotations():
         nn.initializers.orthogonal()(random.key(0), (3,))
     with pytest.raises(ValueError, match="fan_in"):
         nn.initializers.delta_orthogonal()(random.key(0), (3, 4, 2))
+
+
+OF_ANY_SIZE = {
+    "det": tnp.linalg.det, "slogdet": lambda a: tnp.linalg.slogdet(a)[1], "inv": tnp.linalg.inv,
+    "solve": lambda a: tnp.linalg.solve(a, a[..., :1]), "expm": lambda a: tn.scipy.linalg.expm(a / 9),
+    "tensorinv": lambda a: tnp.linalg.tensorinv(a, 1), "tensorsolve": lambda a: tnp.linalg.tensorsolve(a, a[:, 0]),
+    "expm_frechet": lambda a: tn.scipy.linalg.expm_frechet(a / 9, tnp.sin(a))[1],
+    "lstsq": lambda a: tnp.linalg.lstsq(a, tnp.cos(a))[0], "cond": lambda a: tnp.linalg.cond(a, 1),
+}
+
+
+@pytest.mark.parametrize("name", OF_ANY_SIZE)
+def test_matrices_of_any_size(name):
+    f = OF_ANY_SIZE[name]
+    total = lambda a: tnp.sum(tnp.sin(f(a)))  # noqa: E731
+    kinds = {"value": f, "slope": tn.grad(total), "lanes": tn.vmap(f), "slopes": tn.vmap(tn.grad(total)),
+             "second": lambda a: tn.jvp(tn.grad(total), (a,), (tnp.cos(a),))[1]}
+    if name in ("lstsq", "cond"):
+        del kinds["second"]
+    rng = np.random.default_rng(0)
+    for kind, g in kinds.items():
+        traced = []
+        jitted = tn.jit(lambda a, g=g, traced=traced: traced.append(1) or g(a), sizes="symbolic")
+        for n in (4, 1, 2, 3, 5):
+            a = rng.normal(size=(*((3,) if kind in ("lanes", "slopes") else ()), n, n)) + 3 * np.eye(n)
+            assert np.allclose(jitted(a), g(a), 1e-8, 1e-10), (kind, n)
+        assert len(traced) <= 2  # an axis of one element is none of any size
+    if name != "lstsq":  # which is of any matrix
+        with pytest.raises(ValueError, match="They are (2 and 3|3 and 2|6 and 9)"):
+            tn.jit(f, sizes="symbolic")(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "expm"])
+def test_what_is_said_of_matrices_that_are_not_square(name):
+    with pytest.raises(ValueError, match=rf"jit \({name}\): the matrices of f64\[s\d+,s\d+\] are not square.*They are 2 and 3"):
+        tn.jit(OF_ANY_SIZE[name], sizes="symbolic")(np.ones((2, 3)))
+    with pytest.raises(ValueError, match=rf"Argument to {name}\(\) must have shape \[..., n, n\], got \(2, 3\)"):
+        OF_ANY_SIZE[name](np.ones((2, 3)))

@@ -90,6 +90,16 @@ def test_continuous(name, dtype):
     assert np.allclose(np.asarray(batch), alone, tolerance) and np.allclose(compiled, alone[0], tolerance)
 
 
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_of_pcg(name):
+    draw, distribution = CONTINUOUS[name]
+    key = random.key(7, impl="pcg")
+    x = np.asarray(draw(key, (N // 4, 4), "float64"))
+    assert distance(x.ravel(), distribution) < 1.95 / math.sqrt(N)  # exceeded by one sample in a thousand
+    keys = random.split(key, 2)
+    assert np.allclose(tn.vmap(lambda key: draw(key, (3,), "float64"))(keys), [draw(k, (3,), "float64") for k in keys], 1e-12)
+
+
 def test_parameters_broadcast():
     key, a = random.key(0), tnp.array([[1.0], [2.0]])
     for draw in (lambda: random.rayleigh(key, a * tnp.ones(3)), lambda: random.pareto(key, a * tnp.ones(3)), lambda: random.wald(key, a * tnp.ones(3)),
@@ -243,3 +253,93 @@ def test_keys_of_philox():
     for wrong in (lambda: random.key(1, impl="philox"), lambda: random.wrap_key_data(np.zeros(2, "uint32"), impl="rbg")):
         with pytest.raises(ValueError, match="random"):
             wrong()
+
+
+def pcg_of(words):
+    """NumPy's generator of a key's words."""
+    made = np.random.PCG64DXSM()
+    state, increment = (sum(int(w) << (32 * i) for i, w in enumerate(half[::-1])) for half in (words[:4], words[4:]))
+    made.state = {"bit_generator": "PCG64DXSM", "state": {"state": state, "inc": increment}, "has_uint32": 0, "uinteger": 0}
+    return made
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2 ** 32 - 1, 2 ** 32, 2 ** 63 - 1, -1])
+def test_seeds_of_pcg_are_those_of_numpy(seed):
+    key = random.key(seed, impl="pcg")
+    assert key.shape == (8,) and key.dtype == np.uint32 and random.key_impl(key) == "pcg"
+    for n in (1, 2, 255, 256, 257, 1000):
+        assert random.bits(key, (n,), "uint64").tolist() == np.random.PCG64DXSM(seed % 2 ** 64).random_raw(n).tolist()
+    assert tn.jit(lambda s: random.key(s, impl="pcg"))(np.int64(seed)).tolist() == key.tolist()
+    with tn.enable_x64(False):
+        assert random.key(seed, impl="pcg").tolist() == random.key(seed % 2 ** 32, impl="pcg").tolist()
+
+
+def test_keys_of_pcg():
+    key = random.key(7, impl="pcg")
+    raw = np.random.PCG64DXSM(7).random_raw(70_000)
+    for dtype in ("uint8", "uint16", "uint32", "uint64"):
+        wanted = raw.view(dtype)
+        assert np.array_equal(random.bits(key, (70_000,), dtype), wanted[:70_000])
+        assert np.array_equal(tn.jit(lambda key: random.bits(key, (3, 7), dtype))(key), wanted[:21].reshape(3, 7))
+        assert random.bits(key, (0, 2), dtype).shape == (0, 2)
+        assert np.array_equal(random.bits(key, (), dtype), wanted[0])
+    assert np.array_equal(random.uniform(key, (500,), "float64"), (raw[:500] >> np.uint64(12)) * 2.0 ** -52)
+    sized = tn.jit(lambda x: random.bits(key, x.shape, "uint64"), sizes="symbolic")
+    for n in (0, 1, 2, 255, 256, 257, 65_537):
+        assert np.array_equal(sized(np.zeros(n)), raw[:n]), n
+    # An increment counts as odd; NumPy takes states as they are.
+    words = np.array([1, 2, 3, 4, 5, 6, 7, 8], "uint32")
+    odd = random.wrap_key_data(words, impl="pcg")
+    assert random.bits(odd, (300,), "uint64").tolist() == pcg_of([*words[:7], 9]).random_raw(300).tolist()
+
+
+def threefry(key, block):
+    """Both words of a block of Threefry-2x32, 20 rounds."""
+    k = [*map(int, key)]
+    k.append(k[0] ^ k[1] ^ 0x1BD11BDA)
+    x, mask = [(int(block[i]) + k[i]) % 2 ** 32 for i in range(2)], 2 ** 32 - 1
+    for i in range(5):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x[0] = (x[0] + x[1]) & mask
+            x[1] = (((x[1] << r) | (x[1] >> (32 - r))) & mask) ^ x[0]
+        x = [(x[0] + k[(i + 1) % 3]) & mask, (x[1] + k[(i + 2) % 3] + i + 1) & mask]
+    return x
+
+
+def derived(words, x, first):
+    made = []
+    for pair in range(4):
+        block = [x, first + pair]
+        for i in range(0, 8, 2):
+            block = threefry(words[i:i + 2], block)
+        made += block
+    return [*made[:7], made[7] | 1]
+
+
+def test_keys_of_pcg_that_are_split_and_folded():
+    key = random.key(7, impl="pcg")
+    keys = random.split(key, 5)
+    assert keys.tolist() == [derived(key.tolist(), j, 0) for j in range(5)]
+    assert random.fold_in(key, 3).tolist() == derived(key.tolist(), 3, 4)
+    assert random.fold_in(key, -1).tolist() == derived(key.tolist(), 2 ** 32 - 1, 4)
+    assert random.split(key, (2, 3)).shape == (2, 3, 8)
+    assert random.bits(keys[2], (5,), "uint64").tolist() == pcg_of(keys[2].tolist()).random_raw(5).tolist()
+    batch = tn.vmap(lambda key: random.normal(key, (300,)))(keys)
+    assert np.allclose(batch, [random.normal(one, (300,)) for one in keys], 1e-6)
+    assert abs(np.corrcoef(np.asarray(tn.vmap(lambda key: random.normal(key, (20_000,)))(random.split(key, 8)))) - np.eye(8)).max() < 0.03
+    for wrong in (lambda: random.key(1, impl="pcg64"), lambda: random.wrap_key_data(np.zeros(4, "uint32"), impl="pcg")):
+        with pytest.raises(ValueError, match="random"):
+            wrong()
+    with pytest.raises(ValueError, match=r"the key is u32\[6\]"):
+        random.bits(np.zeros(6, "uint32"), (2,))
+
+
+def test_choices_of_pcg():
+    key = random.key(3, impl="pcg")
+    assert sorted(random.permutation(key, 1000).tolist()) == list(range(1000))
+    assert sorted(random.choice(key, 9, (9,), replace=False).tolist()) == list(range(9))
+    shares = np.bincount(random.categorical(key, np.log([0.5, 0.2, 0.3]), shape=(N,)), minlength=3) / N
+    assert np.allclose(shares, [0.5, 0.2, 0.3], atol=0.02)
+    assert np.allclose(np.bincount(random.randint(key, (N,), 2, 6), minlength=6) / N, [0, 0] + [0.25] * 4, atol=0.02)
+    assert abs(np.mean(random.poisson(key, 4.0, (N,))) - 4) < 0.1 and abs(np.mean(random.bernoulli(key, 0.3, (N,))) - 0.3) < 0.02
+    assert np.allclose(np.asarray(random.orthogonal(key, 4)) @ np.asarray(random.orthogonal(key, 4)).T, np.eye(4), atol=1e-12)

@@ -76,6 +76,10 @@ Array nearest_multiple(const Array& x, std::uint64_t unit) {
 Array logaddexp2(const Operand& x, const Operand& y) {
   constexpr std::string_view name = "logaddexp2";
   const SourceScope place(x.where(), name);
+  if (is_complex(x->dtype()) || is_complex(y->dtype())) {
+    const Met met = meet(name, {to_inexact(x), to_inexact(y)});
+    return (logaddexp(met.operands[0] * ln2, met.operands[1] * ln2) / ln2).with_weak(met.weak);
+  }
   const RealPair both = real_of_both(name, x, y);
   const auto rule = [](const Array& a, const Array& b, const Array& da, const Array& db) {
     // Which does not turn where both are equal.

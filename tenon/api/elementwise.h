@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-// log2(2^x + 2^y), without overflow. Real.
+// log2(2^x + 2^y), without overflow, of complex numbers too.
 Array logaddexp2(const Operand& x, const Operand& y);
 
 // sin(πx) / (πx), and 1 at 0, where derivatives are exact too.

@@ -6,6 +6,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/kernel/passes/arena.h"
 #include "tenon/kernel/passes/compute_updates.h"
+#include "tenon/kernel/passes/divide_axes.h"
 #include "tenon/kernel/passes/divide_prefixes.h"
 #include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
@@ -105,6 +106,7 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
       pass("induction_variables", "integers that follow from the counts of loops, computed from those",
            kernel::recompute_induction_variables),
       split,  // what is now known of indices folds and divides further
+      pass("divide_axes", "axes whose indices are divided by a number, as two axes", kernel::divide_axes),
       reassociating(pass("view_products", "matrices read, written and added to where they lie, not in copies",
                          kernel::view_products)),
       pass("mask_stores", "stores of a choice between a new value and the old, as stores where the new one is chosen",

@@ -5,27 +5,11 @@
 #include <limits>
 
 #include "tenon/base/error.h"
+#include "tenon/kernel/complex_parts.h"
 
 namespace tenon::kernel {
+namespace parts {
 namespace {
-
-Expr number(const Expr& like, double value) { return constant_like(like, value); }
-Expr zero(const Expr& like) { return number(like, 0); }
-Expr infinity(const Expr& like) { return number(like, std::numeric_limits<double>::infinity()); }
-Expr half_of(const Expr& x) { return x * number(x, 0.5); }
-
-Expr magnitude(const Expr& x) { return unary(Unary::abs, x); }
-Expr root(const Expr& x) { return unary(Unary::sqrt, x); }
-Expr is_equal(const Expr& x, const Expr& y) { return binary(Binary::eq, x, y); }
-Expr is_less(const Expr& x, const Expr& y) { return binary(Binary::lt, x, y); }
-Expr both(const Expr& x, const Expr& y) { return binary(Binary::and_, x, y); }
-Expr is_zero(const Expr& x) { return is_equal(x, zero(x)); }
-Expr is_infinite(const Expr& x) { return is_equal(magnitude(x), infinity(x)); }
-Expr either(const Expr& x, const Expr& y) { return binary(Binary::or_, x, y); }
-// Whether e^x is infinite or 0 of an angle that is none, infinite or NaN: the first part is as large as of any other.
-Expr is_endless_of_no_angle(const Pair& z) {
-  return both(is_infinite(z.re), unary(Unary::not_, unary(Unary::is_finite, z.im)));
-}
 
 // Bits of a real number: its sign, its exponent, all but its sign.
 struct Format {
@@ -43,57 +27,27 @@ Expr integer(const Format& f, std::uint64_t value) {
   const auto low = static_cast<std::uint32_t>(value);
   return constant(DType::u32, &low);
 }
-// x with the sign of y.
+
+// 1 with the sign of x, a NaN's left out.
+Expr sign_of(const Expr& x) { return with_sign(number(x, 1), select(is_equal(x, x), x, number(x, 1))); }
+// Whether e^x is infinite or 0 of an angle that is none, infinite or NaN: the first part is as large as of any other.
+Expr is_endless_of_no_angle(const Pair& z) {
+  return both(is_infinite(z.re), unary(Unary::not_, unary(Unary::is_finite, z.im)));
+}
+
+}  // namespace
+
+Expr infinity(const Expr& like) { return number(like, std::numeric_limits<double>::infinity()); }
 Expr with_sign(const Expr& x, const Expr& y) {
   const Format& f = format_of(x);
   const Expr sign = integer(f, f.sign), rest = integer(f, ~f.sign);
   return bitcast(f.dtype, binary(Binary::or_, both(bitcast(f.bits, x), rest), both(bitcast(f.bits, y), sign)));
 }
-// 1 with the sign of x, a NaN's left out.
-Expr sign_of(const Expr& x) { return with_sign(number(x, 1), select(is_equal(x, x), x, number(x, 1))); }
-// A power of two, exactly, that brings x >= 0 into [1/2, 1), or of the ends of the range near it. Infinity and NaN are
-// taken for the largest number.
-Expr scale_of(const Expr& x) {
-  const Format& f = format_of(x);
-  const auto in_place = [&](int exponent) {
-    return integer(f, static_cast<std::uint64_t>(exponent) << static_cast<unsigned>(f.mantissa_bits));
-  };
-  const Expr exponent = both(bitcast(f.bits, x), integer(f, f.exponent));
-  const Expr highest = in_place(2 * f.bias - 2);  // its scale is the smallest normal number
-  const Expr bounded = select(is_less(exponent, highest), exponent, highest);
-  return bitcast(f.dtype, in_place(2 * f.bias - 1) - bounded);
-}
-
-// The larger and the smaller magnitude of the parts.
 std::pair<Expr, Expr> magnitudes(const Pair& z) {
   const Expr x = magnitude(z.re), y = magnitude(z.im), x_is_less = is_less(x, y);
   return {select(x_is_less, y, x), select(x_is_less, x, y)};
 }
 
-Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
-Pair times_i(const Pair& z) { return {-z.im, z.re}; }
-
-// By Smith's method: of y = c + di with |c| >= |d|, x / y is x·(1 - ri) / (c + dr) where r = d / c, and with the parts
-// exchanged else; a real divisor divides each part. y is scaled first, so that its larger part is about 1. Of a zero y
-// each part of x is divided by it; of an infinite one what is infinite counts as 1 and the rest as 0, of a result that
-// is 0 where x is finite.
-Pair divide(const Pair& x, const Pair& y) {
-  const Expr larger = magnitudes(y).first;
-  const Expr scale = scale_of(larger), endless = is_infinite(larger), none = is_zero(larger);
-  const auto scaled = [&](const Expr& part) {
-    const Expr one = with_sign(select(is_infinite(part), number(part, 1), zero(part)), part);
-    return select(endless, one, part * scale);
-  };
-  const Expr c = scaled(y.re), d = scaled(y.im), turned = is_less(magnitude(c), magnitude(d));
-  const Expr most = select(turned, d, c), ratio = select(turned, c, d) / most;
-  const Expr re = select(turned, x.re * ratio + x.im, x.re + x.im * ratio);
-  const Expr im = select(turned, x.im * ratio - x.re, x.im - x.re * ratio);
-  const Expr divisor = select(none, y.re, most + select(turned, c, d) * ratio);
-  const Expr down = select(endless, zero(scale), scale);
-  return {select(none, x.re, re) / divisor * down, select(none, x.im, im) / divisor * down};
-}
-
-// |z|, without overflow on the way: times `factor`.
 Expr modulus(const Pair& z, const Expr& factor) {
   const auto [larger, smaller] = magnitudes(z);
   const Expr ratio = smaller / larger, length = larger * factor * root(number(ratio, 1) + ratio * ratio);
@@ -123,6 +77,48 @@ Pair logarithm(const Pair& z) {
   const Expr length = select(near, zero(m), unary(Unary::log, m)) + half_of(unary(Unary::log1p, square));
   const Expr infinite = either(is_infinite(z.re), is_infinite(z.im));  // whatever the other part is
   return {select(infinite, infinity(m), length), binary(Binary::atan2, z.im, z.re)};
+}
+
+}  // namespace parts
+
+using namespace parts;
+
+namespace {
+
+// A power of two, exactly, that brings x >= 0 into [1/2, 1), or of the ends of the range near it. Infinity and NaN are
+// taken for the largest number.
+Expr scale_of(const Expr& x) {
+  const Format& f = format_of(x);
+  const auto in_place = [&](int exponent) {
+    return integer(f, static_cast<std::uint64_t>(exponent) << static_cast<unsigned>(f.mantissa_bits));
+  };
+  const Expr exponent = both(bitcast(f.bits, x), integer(f, f.exponent));
+  const Expr highest = in_place(2 * f.bias - 2);  // its scale is the smallest normal number
+  const Expr bounded = select(is_less(exponent, highest), exponent, highest);
+  return bitcast(f.dtype, in_place(2 * f.bias - 1) - bounded);
+}
+
+Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+Pair times_i(const Pair& z) { return {-z.im, z.re}; }
+
+// By Smith's method: of y = c + di with |c| >= |d|, x / y is x·(1 - ri) / (c + dr) where r = d / c, and with the parts
+// exchanged else; a real divisor divides each part. y is scaled first, so that its larger part is about 1. Of a zero y
+// each part of x is divided by it; of an infinite one what is infinite counts as 1 and the rest as 0, of a result that
+// is 0 where x is finite.
+Pair divide(const Pair& x, const Pair& y) {
+  const Expr larger = magnitudes(y).first;
+  const Expr scale = scale_of(larger), endless = is_infinite(larger), none = is_zero(larger);
+  const auto scaled = [&](const Expr& part) {
+    const Expr one = with_sign(select(is_infinite(part), number(part, 1), zero(part)), part);
+    return select(endless, one, part * scale);
+  };
+  const Expr c = scaled(y.re), d = scaled(y.im), turned = is_less(magnitude(c), magnitude(d));
+  const Expr most = select(turned, d, c), ratio = select(turned, c, d) / most;
+  const Expr re = select(turned, x.re * ratio + x.im, x.re + x.im * ratio);
+  const Expr im = select(turned, x.im * ratio - x.re, x.im - x.re * ratio);
+  const Expr divisor = select(none, y.re, most + select(turned, c, d) * ratio);
+  const Expr down = select(endless, zero(scale), scale);
+  return {select(none, x.re, re) / divisor * down, select(none, x.im, im) / divisor * down};
 }
 
 // The part that does not cancel is r = √((|z| + |x|)/2); the other one is y/2r.
@@ -182,8 +178,18 @@ Pair unary(Unary op, const Pair& z) {
       return divide({number(z.re, 1), zero(z.re)}, square_root(z));
     case Unary::exp:
       return exponential(z);
+    case Unary::expm1:
+      return exponential_less_one(z);
     case Unary::log:
       return logarithm(z);
+    case Unary::log1p:
+      return logarithm_of_one_and(z);
+    case Unary::asin:
+      return inverse_sine(z);
+    case Unary::acos:
+      return inverse_cosine(z);
+    case Unary::atan:
+      return inverse_tangent(z);
     case Unary::sinh:
       return hyperbolic_sine(z);
     case Unary::cosh:

@@ -45,7 +45,7 @@ Array leaky_relu(const Operand& x, const Operand& slope) {
 Array elu(const Operand& x, const Operand& alpha) {
   const SourceScope place(x.where(), "elu");
   const Array v = to_inexact(x), positive = is_above(v, 0);
-  return where(positive, v, alpha * expm1_of(where(positive, 0, v)));
+  return where(positive, v, alpha * expm1(where(positive, 0, v)));
 }
 
 Array silu(const Operand& x) {

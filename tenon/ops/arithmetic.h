@@ -27,6 +27,7 @@ Array integer_pow(const Operand& x, std::int64_t exponent);  // by repeated squa
 // Integers to the power integers, in the dtype in which they meet: products wrap around. Of a negative exponent, 1/x^-n
 // rounded toward zero, which is 0 but of 1 and -1 (and of 0).
 Array integer_pow(const Operand& x, const Operand& exponent);
+// The angle of the point (x, y), from -π to π; of complex numbers -i·log((x + iy) / √(x² + y²)).
 Array atan2(const Operand& y, const Operand& x);
 // Where either is NaN so is the result. At a tie the gradient is shared equally.
 Array max(const Operand& x, const Operand& y);
@@ -40,15 +41,18 @@ Array round(const Operand& x);  // halves to even
 Array sqrt(const Operand& x);
 Array rsqrt(const Operand& x);
 Array exp(const Operand& x);
-Array expm1(const Operand& x);
+Array expm1(const Operand& x);  // e^x - 1, exact near 0
 Array log(const Operand& x);
-Array log1p(const Operand& x);
+Array log1p(const Operand& x);  // log(1 + x), exact near 0
 Array sin(const Operand& x);
 Array cos(const Operand& x);
 Array tan(const Operand& x);
 Array tanh(const Operand& x);
 Array sinh(const Operand& x);
 Array cosh(const Operand& x);
+// Of complex numbers, as asinh, acosh and atanh (tenon/api/special.h), within 1e-15 of the result's size in f64, for
+// large and small arguments too: on a branch cut the sign of the zero beside it says which side is meant, of slopes as
+// well; infinities and NaN are as in C's Annex G.
 Array asin(const Operand& x);
 Array acos(const Operand& x);
 Array atan(const Operand& x);

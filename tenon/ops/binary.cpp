@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
@@ -473,6 +475,17 @@ const bool binary_installed = [] {
   return true;
 }();
 
+// The arctangent of y / x, or of x / y where that is smaller, and as many half turns as -i·log((x + iy) / √(x² + y²))
+// says.
+Array angle_of_complex(const Array& y, const Array& x) {
+  constexpr double pi = std::numbers::pi;
+  const Array steep = abs(y) > abs(x), angle = atan(where(steep, x, y) / where(steep, y, x));
+  const Array near = where(steep, pi / 2 - angle, angle);
+  const Array turned = complex(real(x) - imag(y), imag(x) + real(y));
+  const Array branch = imag(log(turned / sqrt(x * x + y * y)));
+  return near + pi * stop_gradient(round((branch - real(near)) / pi));
+}
+
 Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact = false) {
   const SourceScope place(x.where(), op.name);
   const Met met = inexact ? meet(op.name, {to_inexact(x), to_inexact(y)}) : meet(op.name, {x, y});
@@ -522,7 +535,12 @@ Array pow(const Operand& x, const Operand& y) {
   }
   return apply(pow_info, x, y, true);
 }
-Array atan2(const Operand& y, const Operand& x) { return apply(atan2_info, y, x, true); }
+Array atan2(const Operand& y, const Operand& x) {
+  const SourceScope place(y.where(), "atan2");
+  if (!is_complex(y->dtype()) && !is_complex(x->dtype())) return apply(atan2_info, y, x, true);
+  const Met met = meet("atan2", {to_inexact(y), to_inexact(x)});
+  return angle_of_complex(met.operands[0], met.operands[1]).with_weak(met.weak);
+}
 Array max(const Operand& x, const Operand& y) { return apply(max_info, x, y); }
 Array min(const Operand& x, const Operand& y) { return apply(min_info, x, y); }
 Array operator&(const Operand& x, const Operand& y) { return apply(and_info, x, y); }

@@ -21,18 +21,4 @@ Array is_at_least(const Array& x, double bound) { return compared_with(x, bound,
 Array is_below(const Array& x, double bound) { return compared_with(x, bound, order::less); }
 Array is_at_most(const Array& x, double bound) { return compared_with(x, bound, order::less_equal); }
 
-Array expm1_of(const Array& x) {
-  if (!is_complex(x.dtype())) return expm1(x);
-  const Array re = real(x), im = imag(x);
-  return complex(expm1(re) * cos(im) - 2 * square(sin(im / 2)), exp(re) * sin(im));
-}
-
-Array log1p_of(const Array& x) {
-  if (!is_complex(x.dtype())) return log1p(x);
-  const Array re = real(x), im = imag(x);
-  const Array far = max(abs(re), abs(im)) > 0.5, u = where(far, 0, re), v = where(far, 0, im);
-  const Array outer = log(complex(where(far, re, 0) + 1, im));
-  return complex(where(far, real(outer), log1p(u * (2 + u) + v * v) / 2), atan2(im, 1 + re));
-}
-
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Comparisons of activations with a bound, and two functions near 0, of complex numbers too. These stand in the order
-// of their real parts, equal ones in that of their imaginary parts.
+// Comparisons of activations with a bound, of complex numbers too. These stand in the order of their real parts, equal
+// ones in that of their imaginary parts.
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -11,9 +11,5 @@ Array is_above(const Array& x, double bound);
 Array is_at_least(const Array& x, double bound);
 Array is_below(const Array& x, double bound);
 Array is_at_most(const Array& x, double bound);
-
-// exp(x) - 1 and log(1 + x), exact near 0.
-Array expm1_of(const Array& x);
-Array log1p_of(const Array& x);
 
 }  // namespace tenon

@@ -9,6 +9,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/float_bits.h"
+#include "tenon/ops/pcg.h"
 #include "tenon/ops/philox.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
@@ -18,15 +19,19 @@
 namespace tenon::random {
 namespace {
 
-// A key of Philox has the words of two of Threefry, by which it is split.
-bool is_philox(const Array& key) { return key.shape() == Shape{Dim(4)}; }
-void require_key(std::string_view op, const Array& key) {
-  if (key.dtype() == DType::u32 && (key.shape() == Shape{Dim(2)} || is_philox(key))) return;
+// Which generator a key is of, by how many words it has. Throws ShapeError where it is none.
+Generator generator_of(std::string_view op, const Array& key) {
+  if (key.dtype() == DType::u32 && key.rank() == 1) {
+    if (key.shape()[0] == Dim(2)) return Generator::threefry2x32;
+    if (key.shape()[0] == Dim(4)) return Generator::philox4x32;
+    if (key.shape()[0] == Dim(8)) return Generator::pcg64dxsm;
+  }
   throw ShapeError(
       fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
       "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts), u32[4] those of "
-      "Philox; map over several with vmap.");
+      "Philox, u32[8] those of PCG; map over several with vmap.");
 }
+void require_key(std::string_view op, const Array& key) { generator_of(op, key); }
 void require_real(std::string_view op, DType dtype) {
   if (!is_real(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", op, name(dtype)), "Ask for f32 or f64.");
@@ -78,6 +83,37 @@ Array philox_words(const Array& key, const Dim& count) {
   const auto words =
       philox4x32({word_of(key, 0), word_of(key, 1)}, {first.lower, first.upper, second.lower, second.upper});
   return slice_in_dim(reshape(stack(words, 1), {blocks * 4}), 0, count, 0);
+}
+
+pcg::Words pcg_words(const Array& key) {
+  pcg::Words words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = word_of(key, static_cast<std::int64_t>(i));
+  return words;
+}
+// The bits of numbers of 64, the low ones first.
+Array pcg_bits(const Array& key, const Shape& shape, DType dtype) {
+  const Dim count = shape.elements();
+  if (dtype == DType::u64) return reshape(pcg::numbers(pcg_words(key), count), shape);
+  const std::int64_t each = 8 / static_cast<std::int64_t>(size_of(dtype));
+  const Dim drawn = floor_div(count + (each - 1), each);
+  const Array parts = reshape(bitcast(pcg::numbers(pcg_words(key), drawn), dtype), {drawn * each});
+  return reshape(slice_in_dim(parts, 0, count, 0), shape);
+}
+
+// New keys of PCG by one of its keys, u32[…, 8]: of each pair of numbers (x, first), …, (x, first + 3), encrypted by
+// the key's pairs of words one after another, the two words. The increment is odd.
+Array pcg_keys(const Array& key, const Array& x, const Array& first) {
+  const auto wide = [&](const Array& word) { return broadcast_to(word, x.shape()); };
+  std::vector<Array> words;
+  for (std::uint32_t pair = 0; pair < 4; ++pair) {
+    TwoWords made{x, wide(first + Array(Scalar(pair)))};
+    for (std::int64_t i = 0; i < 8; i += 2)
+      made = words_of(
+          threefry2x32(ThreefryOutput::wide, wide(word_of(key, i)), wide(word_of(key, i + 1)), made.upper, made.lower));
+    words.insert(words.end(), {made.upper, made.lower});
+  }
+  words.back() = words.back() | Array(Scalar(std::uint32_t(1)));
+  return stack(words, static_cast<std::int64_t>(x.rank()));
 }
 
 struct Mantissa {
@@ -154,30 +190,51 @@ Array key(const Operand& seed) {
   return stack({words.upper.with_weak(false), words.lower.with_weak(false)});
 }
 
+namespace {
+
+// The key of the two words of a seed.
+Array key_of_words(const Array& words, Generator generator) {
+  switch (generator) {
+    case Generator::threefry2x32:
+      return words;
+    case Generator::philox4x32:
+      return concatenate({words, words}, 0);
+    case Generator::pcg64dxsm:
+      return stack(pcg::seeded(word_of(words, 0), word_of(words, 1)));
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
 Array key(std::int64_t seed, Generator generator, const Where& where) {
-  const Array half = key(seed, where);
-  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
+  return key_of_words(key(seed, where), generator);
 }
-Array key(const Operand& seed, Generator generator) {
-  const Array half = key(seed);
-  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
-}
+Array key(const Operand& seed, Generator generator) { return key_of_words(key(seed), generator); }
 
 Array split(const Operand& key, const Dim& n) {
   const SourceScope place(key.where(), "random::split");
-  require_key("split", key);
-  if (is_philox(key)) return concatenate({split(half_of(key, 0), n), split(half_of(key, 1), n)}, 1);
+  switch (generator_of("split", key)) {
+    case Generator::threefry2x32:
+      break;
+    case Generator::philox4x32:
+      return concatenate({split(half_of(key, 0), n), split(half_of(key, 1), n)}, 1);
+    case Generator::pcg64dxsm:
+      return pcg_keys(key, iota(DType::u32, {n}, 0), zeros({}, DType::u32));
+  }
   const Array words[] = {block(key, {n}, ThreefryOutput::first), block(key, {n}, ThreefryOutput::second)};
   return stack(words, 1);
 }
 
 Array fold_in(const Operand& key, const Operand& data) {
   const SourceScope place(key.where(), "random::fold_in");
-  require_key("fold_in", key);
+  const Generator generator = generator_of("fold_in", key);
   if (!is_integer(data->dtype()) || data->rank() != 0)
     throw DTypeError("random::fold_in: the data are " + data->type().text() + ", not one integer.");
-  if (is_philox(key)) return concatenate({fold_in(half_of(key, 0), data), fold_in(half_of(key, 1), data)}, 0);
+  if (generator == Generator::philox4x32)
+    return concatenate({fold_in(half_of(key, 0), data), fold_in(half_of(key, 1), data)}, 0);
   const Array k0 = word_of(key, 0), k1 = word_of(key, 1), x1 = convert(data, DType::u32).with_weak(false);
+  if (generator == Generator::pcg64dxsm) return pcg_keys(key, x1, Array(Scalar(std::uint32_t(4))));
   const Array zero = zeros({}, DType::u32);
   const Array words[] = {threefry2x32(ThreefryOutput::first, k0, k1, zero, x1),
                          threefry2x32(ThreefryOutput::second, k0, k1, zero, x1)};
@@ -186,10 +243,11 @@ Array fold_in(const Operand& key, const Operand& data) {
 
 Array bits(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::bits");
-  require_key("bits", key);
+  const Generator generator = generator_of("bits", key);
   if (!is_unsigned_integer(dtype))
     throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
-  if (is_philox(key)) {
+  if (generator == Generator::pcg64dxsm) return pcg_bits(key, shape, dtype);
+  if (generator == Generator::philox4x32) {
     const Dim count = shape.elements();
     if (dtype != DType::u64) return convert(reshape(philox_words(key, count), shape), dtype);
     const Array words = convert(reshape(philox_words(key, count * 2), {count, 2}), DType::u64);

@@ -1,7 +1,7 @@
 // Random numbers that are functions of a key, by counter-based generators, bit for bit as JAX has them.
-// A key is u32[2], of Threefry, or u32[4], of Philox; nothing is consumed by drawing, so use each key once and split()
-// it for more. Under vmap a batch of keys gives what a loop over them gives. Source of the generators: Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+// A key is u32[2], of Threefry, u32[4], of Philox, or u32[8], of PCG; nothing is consumed by drawing, so use each key
+// once and split() it for more. Under vmap a batch of keys gives what a loop over them gives. Source of the generators:
+// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -14,11 +14,15 @@ using Where = Source;
 Array key(std::int64_t seed, const Where& where = std::source_location::current());
 Array key(const Operand& seed);
 // The same for a generator, which all that is drawn of the key, and of keys that are split from it, comes from. Philox:
-// keys are split by Threefry, each half of four words; numbers are those that JAX's keys "rbg" give on processors.
-enum class Generator : std::uint8_t { threefry2x32, philox4x32 };
+// keys are split by Threefry, each half of four words; numbers are those that JAX's keys "rbg" give on processors. PCG:
+// the words of a state and of an odd increment, the upper ones first; the key of a seed is the generator
+// numpy.random.PCG64DXSM(seed), of negative seeds that of seed + 2^64, and bits() are those that it gives, 64 at once,
+// the low ones first where fewer are asked for. Key j of split() is the ciphertext of (j, 0), …, (j, 3) under the key's
+// four pairs of words, one after another, by Threefry; that of fold_in() of (data, 4), …, (data, 7).
+enum class Generator : std::uint8_t { threefry2x32, philox4x32, pcg64dxsm };
 Array key(std::int64_t seed, Generator generator, const Where& where = std::source_location::current());
 Array key(const Operand& seed, Generator generator);
-// n new keys, u32[n,2] or u32[n,4].
+// n new keys, u32[n,2], u32[n,4] or u32[n,8].
 Array split(const Operand& key, const Dim& n = 2);
 // A new key for each number: fold_in(key, step). `data` is one integer, taken modulo 2^32.
 Array fold_in(const Operand& key, const Operand& data);

@@ -10,6 +10,7 @@
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/kernel/function.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/gather.h"
 #include "tenon/ops/indexing.h"

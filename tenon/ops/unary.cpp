@@ -12,6 +12,35 @@ namespace {
 using kernel::Unary;
 using std::numbers::pi;
 
+// e^z - 1 and log(1 + z) in as many digits as there are, so that what cancels leaves enough of them.
+template <class T>
+std::complex<T> expm1_of_complex(std::complex<T> z) {
+  const long double x = z.real(), y = z.imag(), half = std::sin(y / 2);
+  const std::complex<T> whole = std::exp(z);
+  if (y == 0) return {std::expm1(z.real()), z.imag()};
+  if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return whole - T(1);
+  return {static_cast<T>(x > 1 ? std::exp(x) * std::cos(y) - 1 : std::expm1(x) * std::cos(y) - 2 * half * half),
+          whole.imag()};
+}
+template <class T>
+std::complex<T> log1p_of_complex(std::complex<T> z) {
+  const long double x = z.real(), y = z.imag();
+  const std::complex<long double> whole = std::log(std::complex<long double>(1 + x, y));
+  const bool near = std::abs(x) < 0.5L && std::abs(y) < 0.5L;
+  return {static_cast<T>(near ? std::log1p(x * (2 + x) + y * y) / 2 : whole.real()), static_cast<T>(whole.imag())};
+}
+
+// 1 + z and 1 - z of complex numbers, and √(1 - z²) as their roots, whose branch cuts are those of asin.
+Array one_and(const Array& z, double sign) { return complex(1 + sign * real(z), sign * imag(z)); }
+Array root_of_rest(const Array& z) { return sqrt(one_and(z, -1)) * sqrt(one_and(z, 1)); }
+Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
+// The slopes of asin and atan.
+Array slope_of_asin(const Array& x) { return is_complex(x.dtype()) ? 1 / root_of_rest(x) : rsqrt(1 - x * x); }
+Array times_slope_of_atan(const Array& dx, const Array& x) {
+  if (!is_complex(x.dtype())) return dx / (1 + x * x);
+  return dx / one_and(times_i(x), -1) / one_and(times_i(x), 1);
+}
+
 TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
   return [rule](const TransposeArgs& args) {
     if (args.cotangents[0]) args.sink.add(0, rule(*args.cotangents[0]));
@@ -138,8 +167,14 @@ const OpInfo exp_info =
 const OpInfo expm1_op = unary(
     expm1_op, UnarySpec{.name = "expm1",
                         .summary = "e^x - 1, exact near 0",
-                        .dtypes = dtypes::real,
-                        .eval = [](auto x) { return std::expm1(x); },
+                        .dtypes = dtypes::inexact,
+                        .eval =
+                            [](auto x) {
+                              if constexpr (std::is_floating_point_v<decltype(x)>)
+                                return std::expm1(x);
+                              else
+                                return expm1_of_complex(x);
+                            },
                         .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y + 1); }),
                         .lower = Unary::expm1,
                         .sample = {-2, 2}});
@@ -154,8 +189,14 @@ const OpInfo log_op =
 const OpInfo log1p_op = unary(
     log1p_op, UnarySpec{.name = "log1p",
                         .summary = "log(1 + x), exact near 0",
-                        .dtypes = dtypes::real,
-                        .eval = [](auto x) { return std::log1p(x); },
+                        .dtypes = dtypes::inexact,
+                        .eval =
+                            [](auto x) {
+                              if constexpr (std::is_floating_point_v<decltype(x)>)
+                                return std::log1p(x);
+                              else
+                                return log1p_of_complex(x);
+                            },
                         .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / (x + 1); }),
                         .lower = Unary::log1p,
                         .sample = {-0.5, 3}});
@@ -215,29 +256,29 @@ const OpInfo asin_op = unary(
     asin_op,
     UnarySpec{.name = "asin",
               .summary = "inverse sine",
-              .dtypes = dtypes::real,
+              .dtypes = dtypes::inexact,
               .eval = [](auto x) { return std::asin(x); },
-              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * rsqrt(1 - x * x); }),
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * slope_of_asin(x); }),
               .lower = Unary::asin,
               .sample = {-0.8, 0.8}});
 const OpInfo acos_op = unary(
     acos_op,
     UnarySpec{.name = "acos",
               .summary = "inverse cosine",
-              .dtypes = dtypes::real,
+              .dtypes = dtypes::inexact,
               .eval = [](auto x) { return std::acos(x); },
-              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * -rsqrt(1 - x * x); }),
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * -slope_of_asin(x); }),
               .lower = Unary::acos,
               .sample = {-0.8, 0.8}});
-const OpInfo atan_op =
-    unary(atan_op,
-          UnarySpec{.name = "atan",
-                    .summary = "inverse tangent",
-                    .dtypes = dtypes::real,
-                    .eval = [](auto x) { return std::atan(x); },
-                    .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / (1 + x * x); }),
-                    .lower = Unary::atan,
-                    .sample = {-3, 3}});
+const OpInfo atan_op = unary(atan_op, UnarySpec{.name = "atan",
+                                                .summary = "inverse tangent",
+                                                .dtypes = dtypes::inexact,
+                                                .eval = [](auto x) { return std::atan(x); },
+                                                .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) {
+                                                  return times_slope_of_atan(dx, x);
+                                                }),
+                                                .lower = Unary::atan,
+                                                .sample = {-3, 3}});
 // σ' = σ(1 - σ)
 const OpInfo logistic_op = unary(
     logistic_op,

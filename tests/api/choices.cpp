@@ -91,6 +91,43 @@ TEST(Philox, KeysDrawAndSplit) {
   EXPECT_EQ(words(4).item<std::uint32_t>(), behind[0].item<std::uint32_t>());
 }
 
+// What numpy.random.PCG64DXSM(7) and (2**64 - 1) give.
+TEST(Pcg, NumbersOfNumPy) {
+  const Array key = draws::key(7, draws::Generator::pcg64dxsm);
+  std::vector<std::uint32_t> words;
+  for (int i = 0; i < 8; ++i) words.push_back(key(i).item<std::uint32_t>());
+  EXPECT_EQ(words, (std::vector<std::uint32_t>{0x9d0aecc4, 0xe7b18891, 0x9ae2415a, 0x6b292038, 0xc4751896, 0xce8acebf,
+                                               0x66887f5a, 0xc070d959}));
+  const Array numbers = draws::bits(key, {70001}, DType::u64);
+  const std::pair<int, std::uint64_t> wanted[] = {
+      {0, 0x18dbeff4a675a4c9},   {1, 0xd2e25e7728ef4f6d},     {255, 0x6467bc7150d8b01e},   {256, 0x982825a0b2277ad1},
+      {257, 0xccb0a708f0ae3752}, {65535, 0xdb4bdb1740b49ac2}, {65536, 0xe9b684f5ee301382}, {70000, 0x48046f1713b702b}};
+  for (const auto& [i, number] : wanted) EXPECT_EQ(numbers(i).item<std::uint64_t>(), number) << i;
+  const Array last = draws::bits(draws::key(-1, draws::Generator::pcg64dxsm), {1}, DType::u64);
+  EXPECT_EQ(last(0).item<std::uint64_t>(), 0x6f529805495a9ab3);
+  const auto sized =
+      tn::jit([&](Array x) { return draws::bits(key, x.shape(), DType::u64); }, {.sizes = tn::Sizes::symbolic});
+  for (const std::int64_t n : {0, 1, 255, 257, 66000})
+    EXPECT_EQ(tn::all_values(sized(tn::zeros({n}))), tn::all_values(tn::slice(numbers, {tn::Dim(0)}, {tn::Dim(n)})))
+        << n;
+}
+
+TEST(Pcg, KeysDrawAndSplit) {
+  const Array key = draws::key(7, draws::Generator::pcg64dxsm);
+  EXPECT_EQ(draws::split(key, 3).shape(), (Shape{3, 8}));
+  EXPECT_EQ(draws::fold_in(key, 3).shape(), Shape{8});
+  const Array x = draws::normal(key, {4001}, DType::f64);
+  EXPECT_NEAR(tn::mean(x).item<double>(), 0, 0.06);
+  EXPECT_NEAR(tn::mean(tn::square(x)).item<double>(), 1, 0.1);
+  EXPECT_EQ(sorted(draws::permutation(key, 9)), up_to(9));
+  for (const DType d : {DType::u8, DType::u16, DType::u32, DType::u64})
+    for (const std::int64_t n : {0, 1, 5}) EXPECT_EQ(draws::bits(key, {n, 3}, d).shape(), (Shape{n, 3}));
+  const Array lanes = tn::jit(tn::vmap([](Array k) { return draws::gamma(k, 2.0, Shape{3}); }))(draws::split(key));
+  tn::expect_close(lanes(1), draws::gamma(draws::split(key)(1), 2.0, Shape{3}), "lane", 1e-6);
+  EXPECT_THAT(tn::message_of([] { draws::bits(tn::zeros({6}, DType::u32), {2}); }),
+              HasSubstr("the key is u32[6], not u32[2]"));
+}
+
 TEST(Choices, Permutations) {
   for (const int n : {0, 1, 2, 7, 2000}) EXPECT_EQ(sorted(draws::permutation(seed_key, n)), up_to(n)) << n;
   const Array rows = tn::reshape(tn::arange(12), {4, 3});

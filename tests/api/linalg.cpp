@@ -297,6 +297,19 @@ TEST(Linalg, OneCompilationForAllSizes) {
   for (const std::int64_t n : {1, 3, 8}) EXPECT_EQ(values(drawn({Dim(n), Dim(n)})).shape(), Shape{Dim(n)});
 }
 
+TEST(Linalg, DeterminantsOfAnySize) {
+  const auto det = tn::jit([](const Array& a) { return linalg::det(a); }, {.sizes = tn::Sizes::symbolic});
+  const auto slope =
+      tn::jit(tn::grad([](const Array& a) { return linalg::slogdet(a).logabsdet; }), {.sizes = tn::Sizes::symbolic});
+  for (const std::int64_t n : {1, 2, 3, 6}) {
+    const Array a = drawn({Dim(n), Dim(n)});
+    EXPECT_NEAR(det(a).item<double>(), linalg::det(a).item<double>(), 1e-12);
+    EXPECT_LE(distance(slope(a), turned(linalg::inv(a))), 1e-9);
+  }
+  EXPECT_THAT(tn::message_of([&] { det(drawn({Dim(2), Dim(3)})); }),
+              testing::HasSubstr("are not square. They are 2 and 3"));
+}
+
 TEST(Linalg, BatchesOnAnyNumberOfThreads) {
   const int before = tn::threads();
   const Array many = drawn({Dim(300), Dim(7), Dim(7)}), large = drawn({Dim(1), Dim(300), Dim(300)});

@@ -250,6 +250,117 @@ TEST(Order, OfComplexNumbers) {
   EXPECT_EQ(tn::order::smallest(z).item<C>(), C(0, 9));
 }
 
+TEST(Places, Insert) {
+  EXPECT_THAT(of(tn::insert(Array{1, 2, 3}, 1, 5)), are(1, 5, 2, 3));
+  EXPECT_THAT(of(tn::insert(Array{1, 2, 3}, Array{0, 3}, Array{5, 6})), are(5, 1, 2, 3, 6));
+  EXPECT_THAT(of(tn::insert(Array{1, 2, 3}, Array{3, 0, 0}, Array{5, 6, 7})), are(6, 7, 1, 2, 3, 5));
+  EXPECT_THAT(of(tn::insert(Array{1, 2, 3}, -1, Array{5, 6})), are(1, 2, 5, 6, 3));
+  EXPECT_THAT(of(tn::insert(Array{1, 2}, Array{9, -9}, 0)), are(0, 1, 2, 0));
+  const Array m{{1., 2.}, {3., 4.}};
+  EXPECT_THAT(of(tn::insert(m, 1, 9, 1)), are(1, 9, 2, 3, 9, 4));
+  EXPECT_THAT(of(tn::insert(m, 0, Array{8., 9.}, 1)), are(8, 1, 2, 9, 3, 4));
+  EXPECT_THAT(of(tn::insert(m, Array{0}, Array{8., 9.}, 0)), are(8, 9, 1, 2, 3, 4));
+  EXPECT_THAT(of(tn::insert(m, 4, 9)), are(1, 2, 3, 4, 9));
+  EXPECT_EQ(tn::insert(m, tn::zeros({0}, DType::i32), 9, 0).shape(), (Shape{2, 2}));
+  EXPECT_THAT(of(tn::insert(tn::zeros({0}), Array{0, 0}, Array{1, 2})), are(1, 2));
+  tn::expect_agreement([](const Array& x) { return tn::insert(x, Array{2, 0}, x * x, 1); }, tn::numbers({3, 2}));
+  tn::expect_agreement([](const Array& x) { return tn::insert(x * x, Array{1, 1}, tn::sin(x)); }, tn::numbers({2}));
+  EXPECT_THAT(
+      of(varying([](const Array& x, const Array& at) { return tn::insert(x, at, 9); })(Array{1, 2, 3}, Array{2, 0})),
+      are(9, 1, 2, 9, 3));
+}
+
+TEST(Places, Without) {
+  EXPECT_THAT(of(tn::without(Array{1, 2, 3}, {0, -1})), are(2));
+  EXPECT_THAT(of(tn::without(Array{1, 2, 3}, {1, 1, -2})), are(1, 3));
+  EXPECT_THAT(of(tn::without(Array{1, 2, 3}, Array{2, 0}, 0)), are(2));
+  EXPECT_THAT(of(tn::without(Array{1, 2, 3}, std::vector<std::int64_t>{})), are(1, 2, 3));
+  EXPECT_THAT(of(tn::without(Array{{1, 2}, {3, 4}}, {0}, 1)), are(2, 4));
+  EXPECT_THAT(of(tn::without(Array{{1, 2}, {3, 4}}, {0, 3})), are(2, 3));
+  EXPECT_EQ(tn::without(Array{{1, 2}, {3, 4}}, {0, 1}, 1).shape(), (Shape{2, 0}));
+  std::vector<std::int64_t> odd;
+  for (int i = 1; i < 40; i += 2) odd.push_back(i);
+  EXPECT_EQ(of(tn::without(tn::arange(40), odd)), of(tn::arange(20) * 2));
+  tn::expect_agreement([](const Array& x) { return tn::without(x * x, {1}, 1); }, tn::numbers({2, 3}));
+  tn::expect_agreement([](const Array& x) { return tn::without(x * x, Array{2, -4}, 0); }, tn::numbers({4}));
+  EXPECT_THAT(of(varying([](const Array& x) { return tn::without(x, {1}); })(Array{1, 2, 3})), are(1, 3));
+  EXPECT_THAT(of(varying([](const Array& x) { return tn::without(x, {-1, -3}); })(Array{1, 2, 3})), are(2));
+}
+
+TEST(Places, Choose) {
+  EXPECT_THAT(of(tn::choose(Array{1, 0}, {Array{1, 2}, Array{10, 20}})), are(10, 2));
+  EXPECT_THAT(of(tn::choose(Array{-1, 5}, {Array{1, 2}, Array{10, 20}})), are(1, 20));
+  EXPECT_THAT(of(tn::choose(Array{-1, 2}, {Array{1, 2}, Array{10, 20}}, tn::ChooseMode::wrap)), are(10, 2));
+  EXPECT_THAT(of(tn::choose(1, {Array{1, 2}, Array{10, 20}}, tn::ChooseMode::refuse)), are(10, 20));
+  EXPECT_EQ(tn::choose(Array{{0}, {1}}, {Array{1, 2}, Array(0.5f)}).shape(), (Shape{2, 2}));
+  std::vector<Array> many;
+  for (int i = 0; i < 50; ++i) many.push_back(Array{i, -i});
+  EXPECT_THAT(of(tn::choose(Array{49, 3}, many)), are(49, -3));
+  tn::expect_agreement([](const Array& x) { return tn::choose(Array{1, 0, 1}, {x, x * x}); }, tn::numbers({3}));
+}
+
+TEST(Places, SelectsByConditions) {
+  const Array x{-1.f, 0.5f, 2.f};
+  EXPECT_THAT(of(tn::select({x < 0, x > 1}, {Array(0), Array(1)}, x)), are(0, 0.5, 1));
+  EXPECT_THAT(of(tn::select({Array{1, 0}, Array{1, 1}}, {Array{3, 3}, Array{4, 4}})), are(3, 4));
+  tn::expect_agreement([](const Array& v) { return tn::select({v < 0.47, v < 0.83}, {v * v, tn::sin(v)}, 2 * v); },
+                       tn::numbers({4}));
+}
+
+TEST(Places, NumbersInARow) {
+  const auto at = tn::unravel_index(Array{5, -1, 2, 99, -99}, {2, 3});
+  EXPECT_THAT(of(at[0]), are(1, 1, 0, 1, 0));
+  EXPECT_THAT(of(at[1]), are(2, 2, 2, 2, 0));
+  const Array most = tn::convert(Array(-1), DType::u64);
+  EXPECT_THAT(of(tn::unravel_index(most, {2, 3})[0]), are(1));
+  EXPECT_THAT(of(tn::ravel_index({Array{0, 1}, Array{2, 2}}, {2, 3})), are(2, 5));
+  EXPECT_THAT(of(tn::ravel_index({Array{0, 3}, Array{-1, 4}}, {2, 3}, tn::Outside::clip)), are(0, 5));
+  EXPECT_THAT(of(tn::ravel_index({Array{0, 3}, Array{-1, 4}}, {2, 3}, tn::Outside::wrap)), are(2, 4));
+  const auto sized = varying([](const Array& x, const Array& i) {
+    const auto each = tn::unravel_index(i, x.shape());
+    return tn::ravel_index(each, x.shape());
+  });
+  EXPECT_THAT(of(sized(tn::zeros({2, 3}), Array{4, 0})), are(4, 0));
+}
+
+TEST(Places, ValuesPutThere) {
+  EXPECT_THAT(of(tn::put(Array{1, 2, 3, 4}, Array{0, -1}, Array{8, 9})), are(8, 2, 3, 9));
+  EXPECT_THAT(of(tn::put(Array{{1, 2}, {3, 4}}, Array{1, 2, 9}, 7)), are(1, 7, 7, 7));
+  EXPECT_THAT(of(tn::put(Array{1, 2}, Array{1, 9}, 7, tn::Outside::ignore)), are(1, 7));
+  EXPECT_THAT(of(tn::put(Array{1, 2}, Array{2, 3}, Array{7, 8}, tn::Outside::wrap)), are(7, 8));
+  EXPECT_THAT(of(tn::place(Array{1, 2, 3}, Array{true, false, true}, Array{8, 9})), are(8, 2, 9));
+  EXPECT_THAT(of(tn::place(Array{1, 2, 3}, Array{1, 1, 1}, Array{8, 9})), are(8, 9, 8));
+  EXPECT_THAT(of(tn::fill_diagonal(tn::zeros({2, 2}), Array{1, 2})), are(1, 0, 0, 2));
+  EXPECT_THAT(of(tn::fill_diagonal(tn::zeros({3, 2}), 1)), are(1, 0, 0, 1, 0, 0));
+  EXPECT_THAT(of(tn::fill_diagonal(tn::zeros({3, 3}), Array{1, 2})), are(1, 0, 0, 0, 2, 0, 0, 0, 1));
+  tn::expect_agreement([](const Array& x) { return tn::put(x * x, Array{1, 0}, tn::sin(x)); }, tn::numbers({3}));
+  tn::expect_agreement([](const Array& x) { return tn::place(x * x, Array{0, 1, 1}, tn::sin(x)); }, tn::numbers({3}));
+  tn::expect_agreement([](const Array& x) { return tn::fill_diagonal(x * x, tn::sin(x)); }, tn::numbers({2, 2}));
+  const auto sized = varying([](const Array& x, const Array& v) { return tn::fill_diagonal(x, v); });
+  EXPECT_THAT(of(sized(tn::zeros({2, 3}), Array{5.f})), are(5, 0, 0, 0, 5, 0));
+}
+
+TEST(Places, Partition) {
+  EXPECT_THAT(of(tn::partition(Array{3, 1, 2}, {0})), are(1, 2, 3));
+  EXPECT_THAT(of(tn::argpartition(Array{3, 1, 2}, {-1})), are(1, 2, 0));
+  EXPECT_THAT(of(tn::partition(Array{{3, 1}, {2, 5}}, {1, 0}, 0)), are(2, 1, 3, 5));
+  EXPECT_THAT(of(varying([](const Array& x) { return tn::partition(x, {7}); })(Array{2, 1})), are(1, 2));
+}
+
+TEST(Elementwise, OfComplexNumbers) {
+  using C = std::complex<double>;
+  const C z(0.3, -2.0), w(-1.5, 0.25);
+  const auto near = [](const Array& x, C wanted) {
+    EXPECT_NEAR(std::abs(x.item<C>() - wanted), 0, 1e-14 * std::abs(wanted)) << wanted;
+  };
+  near(tn::asinh(Array(z)), std::asinh(z)), near(tn::acosh(Array(w)), std::acosh(w));
+  near(tn::atanh(Array(z)), std::atanh(z)), near(tn::log1p(Array(w)), std::log(1. + w));
+  near(tn::atan2(Array(z), Array(w)), -C(0, 1) * std::log((w + C(0, 1) * z) / std::sqrt(w * w + z * z)));
+  near(tn::logaddexp2(Array(z), Array(w)), std::log(std::pow(2., z) + std::pow(2., w)) / std::log(2.));
+  EXPECT_EQ(tn::acosh(Array(C(-2, -0.))).item<C>(), std::conj(tn::acosh(Array(C(-2, 0.))).item<C>()));
+  EXPECT_TRUE(std::signbit(tn::asinh(Array(C(-0., 1e-300))).item<C>().real()));
+}
+
 TEST(Elementwise, Examples) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   EXPECT_THAT(of(tn::log2(Array{8.f, 1.f})), are(3, 0));
@@ -320,7 +431,26 @@ TEST(Vectors, Errors) {
   EXPECT_THAT(said([&] { tn::repeat(x, -1); }), HasSubstr("repeat: -1 times"));
   EXPECT_THAT(said([&] { tn::hanning(3, DType::i32); }), HasSubstr("hanning: a window of i32"));
   EXPECT_THAT(said([&] { tn::packbits(x); }), HasSubstr("integer or boolean data type: f32[2]"));
-  EXPECT_THAT(said([&] { tn::asinh(tn::complex(x, x)); }), HasSubstr("asinh: c64[2] is complex"));
+  EXPECT_THAT(said([&] { tn::hypot(tn::complex(x, x), x); }), HasSubstr("hypot: c64[2] is complex"));
+  EXPECT_THAT(said([&] { tn::insert(x, x, 1); }), HasSubstr("insert: places of f32[2]"));
+  EXPECT_THAT(said([&] { tn::insert(x, tn::zeros({1, 1}, DType::i32), 1); }), HasSubstr("insert: places of i32[1,1]"));
+  EXPECT_THAT(said([&] { tn::insert(x, 0, tn::zeros({1, 2})); }), HasSubstr("insert: values of f32[1,2] into f32[2]"));
+  EXPECT_THAT(said([&] { tn::without(x, {2}); }), HasSubstr("without: place 2 of 2 elements of f32[2]"));
+  EXPECT_THAT(said([&] { varying([](const Array& v) { return tn::without(v, {0, -1}); })(x); }),
+              HasSubstr("whose size is not known: they may be one"));
+  EXPECT_THAT(said([&] { tn::choose(0, {}); }), HasSubstr("choose: there are no choices"));
+  EXPECT_THAT(said([&] { tn::choose(x, {x}); }), HasSubstr("choose: choices by f32[2]"));
+  EXPECT_THAT(said([&] { tn::choose(1, {x}, tn::ChooseMode::refuse); }), HasSubstr("invalid entry in choice array"));
+  EXPECT_THAT(
+      said([&] { tn::jit([&](const Array& i) { return tn::choose(i, {x}, tn::ChooseMode::refuse); })(Array(0)); }),
+      HasSubstr("the values of the indices are asked for, and one is traced"));
+  EXPECT_THAT(said([&] { tn::select({x > 0}, {x, x}); }), HasSubstr("select: 1 conditions and 2 choices"));
+  EXPECT_THAT(said([&] { tn::unravel_index(x, {2}); }), HasSubstr("unravel_index: indices are integers, not f32[2]"));
+  EXPECT_THAT(said([&] { tn::ravel_index({Array(0)}, {2, 3}); }), HasSubstr("ravel_index: 1 indices for 2 axes"));
+  EXPECT_THAT(said([&] { tn::place(x, x > 0, tn::zeros({0})); }), HasSubstr("place: there are no values"));
+  EXPECT_THAT(said([&] { tn::place(x, Array{1, 1, 1}, 1); }), HasSubstr("place: a mask of i32[3] for f32[2]"));
+  EXPECT_THAT(said([&] { tn::fill_diagonal(x, 1); }), HasSubstr("fill_diagonal: f32[2] has no diagonal"));
+  EXPECT_THAT(said([&] { tn::partition(x, {-3}); }), HasSubstr("partition: place -3 of 2 elements of f32[2]"));
   EXPECT_THAT(said([&] { tn::gcd(x, x); }), HasSubstr("Arguments to gcd must be integers: f32[2] and f32[2]"));
   EXPECT_THAT(said([&] { tn::round(x > 0, 1); }), HasSubstr("of bools there is nothing to round"));
   EXPECT_THAT(said([&] { tn::remainder(tn::complex(x, x), x); }),

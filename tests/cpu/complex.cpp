@@ -79,7 +79,11 @@ void check_functions() {
       {"exp", [](const auto& x) { return exp(x[0]); }},     {"tanh", [](const auto& x) { return tanh(x[0]); }},
       {"sinh", [](const auto& x) { return sinh(x[0]); }},   {"cosh", [](const auto& x) { return cosh(x[0]); }},
       {"rsqrt", [](const auto& x) { return rsqrt(x[0]); }}, {"negated", [](const auto& x) { return -x[0]; }},
-      {"inverse", [](const auto& x) { return 1 / x[0]; }},
+      {"inverse", [](const auto& x) { return 1 / x[0]; }},  {"expm1", [](const auto& x) { return expm1(x[0]); }},
+      {"log1p", [](const auto& x) { return log1p(x[0]); }}, {"asin", [](const auto& x) { return asin(x[0]); }},
+      {"acos", [](const auto& x) { return acos(x[0]); }},   {"atan", [](const auto& x) { return atan(x[0]); }},
+      {"asinh", [](const auto& x) { return asinh(x[0]); }}, {"acosh", [](const auto& x) { return acosh(x[0]); }},
+      {"atanh", [](const auto& x) { return atanh(x[0]); }},
   };
   for (const auto& [name, f] : functions) {
     const auto [got, want] = both<T>(f, {numbers(all)});
@@ -142,12 +146,26 @@ TEST(ComplexNumbers, SpecialValues) {
       {"sqrt", [](const auto& x) { return sqrt(x[0]); }},
       {"log", [](const auto& x) { return log(x[0]); }},
   };
-  for (const auto& [name, f] : functions) {
-    const auto [got, want] = both<double>(f, {numbers(all)});
-    for (std::size_t i = 0; i < all.size(); ++i)
-      EXPECT_TRUE(same(got[i].real(), want[i].real()) && same(got[i].imag(), want[i].imag()))
-          << name << " of " << text(all[i]) << " is " << text(got[i]) << " for " << text(want[i]);
-  }
+  const auto expect_same = [&](const auto& of_each, const Numbers<double>& in) {
+    for (const auto& [name, f] : of_each) {
+      const auto [got, want] = both<double>(f, {numbers(in)});
+      for (std::size_t i = 0; i < in.size(); ++i)
+        EXPECT_TRUE(same(got[i].real(), want[i].real()) && same(got[i].imag(), want[i].imag()))
+            << name << " of " << text(in[i]) << " is " << text(got[i]) << " for " << text(want[i]);
+    }
+  };
+  expect_same(functions, all);
+  // Of inverse functions also beside NaN, and on both sides of their branch cuts.
+  Numbers<double> more = all;
+  for (const double x : {0., -0., 1., inf, -inf, 2., -2., 0.5})
+    for (const std::complex<double> z : {std::complex<double>(x, nan), {nan, x}, {x, 0.}, {x, -0.}, {0., x}, {-0., x}})
+      more.push_back(z);
+  const std::pair<std::string, Function> inverses[] = {
+      {"asin", [](const auto& x) { return asin(x[0]); }},   {"acos", [](const auto& x) { return acos(x[0]); }},
+      {"atan", [](const auto& x) { return atan(x[0]); }},   {"asinh", [](const auto& x) { return asinh(x[0]); }},
+      {"acosh", [](const auto& x) { return acosh(x[0]); }}, {"atanh", [](const auto& x) { return atanh(x[0]); }},
+  };
+  expect_same(inverses, more);
   const auto first = [](const Function& f, std::complex<double> z) {
     return both<double>(f, {numbers(Numbers<double>{z})}).first[0];
   };

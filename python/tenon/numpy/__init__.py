@@ -2,6 +2,7 @@
 
 from math import e, inf, nan, pi
 
+from tenon import _lazy
 from tenon._core import Array as ndarray
 from tenon.numpy._dtypes import *  # noqa: F403
 from tenon.numpy._dtypes import bool, bool_, dtype  # noqa: A004, F401
@@ -15,15 +16,8 @@ from tenon.numpy._sorting import *  # noqa: F403
 from tenon.numpy._products import *  # noqa: F403
 from tenon.numpy._indexing import *  # noqa: F403
 from tenon.numpy._vectors import *  # noqa: F403
-from tenon.numpy._sets import *  # noqa: F403
 from tenon.numpy._functions import *  # noqa: F403
-from tenon.numpy._histograms import *  # noqa: F403
-from tenon.numpy._bits import *  # noqa: F403
-from tenon.numpy._special import *  # noqa: F403
 from tenon.numpy._ufuncs import *  # noqa: F403
-from tenon.numpy._windows import *  # noqa: F403
-from tenon.numpy import fft, linalg  # noqa: F401
-from tenon.numpy._fits import *  # noqa: F403
 from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401
 
 __array_api_version__ = "2025.12"
@@ -36,3 +30,5 @@ def __array_namespace_info__():
 
 euler_gamma = 0.5772156649015329
 newaxis = None
+
+__getattr__, __dir__ = _lazy.later(globals(), ("fft", "linalg"), ("_special", "_sets", "_histograms", "_bits", "_fits", "_windows"))

@@ -13,7 +13,7 @@ from tenon._core import (
     maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sin, sinh,
     sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
 from tenon.errors import DTypeError
-from tenon.numpy import _dtypes, _inverses
+from tenon.numpy import _dtypes
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -124,30 +124,36 @@ def cbrt(x, /):
     return _core.cbrt(_real_only(_core.to_inexact(x), "cbrt"))
 
 
-def _of_real_or_complex(name, of_real, text):
+def _of_real_or_complex(name, text):
+    of_core = getattr(_core, name)
+
     def function(x, /):
-        return whole(_inverses.of_complex(name))(_core.to_inexact(x)) if _is_complex(x) else of_real(x)
+        return of_core(x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = text + "\n\n    Of complex numbers within 1e-15 of the result's size in double precision; on a branch cut the sign\n    of the zero beside it says which side is meant.\n    "
+    function.__doc__ = text + """
+
+    Of complex numbers within 1e-15 of the result's size in double precision; on a branch cut the sign of the zero beside it
+    says which side is meant, and infinities and NaN are as in C's Annex G.
+    """
     return function
 
 
-expm1 = _of_real_or_complex("expm1", _core.expm1, "exp(x) - 1, exact near 0.")
-log1p = _of_real_or_complex("log1p", _core.log1p, "log(1 + x), exact near 0.")
-arcsin = _of_real_or_complex("arcsin", _core.arcsin, "The inverse sine.")
-arccos = _of_real_or_complex("arccos", _core.arccos, "The inverse cosine.")
-arctan = _of_real_or_complex("arctan", _core.arctan, "The inverse tangent.")
-arcsinh = _of_real_or_complex("arcsinh", _core.arcsinh, "The inverse hyperbolic sine.")
-arccosh = _of_real_or_complex("arccosh", _core.arccosh, "The inverse hyperbolic cosine.")
-arctanh = _of_real_or_complex("arctanh", _core.arctanh, "The inverse hyperbolic tangent.")
+expm1 = _of_real_or_complex("expm1", "exp(x) - 1, exact near 0.")
+log1p = _of_real_or_complex("log1p", "log(1 + x), exact near 0.")
+arcsin = _of_real_or_complex("arcsin", "The inverse sine.")
+arccos = _of_real_or_complex("arccos", "The inverse cosine.")
+arctan = _of_real_or_complex("arctan", "The inverse tangent.")
+arcsinh = _of_real_or_complex("arcsinh", "The inverse hyperbolic sine.")
+arccosh = _of_real_or_complex("arccosh", "The inverse hyperbolic cosine.")
+arctanh = _of_real_or_complex("arctanh", "The inverse hyperbolic tangent.")
 acos, asin, atan, acosh, asinh, atanh = arccos, arcsin, arctan, arccosh, arcsinh, arctanh
 
 
 def arctan2(x1, x2, /):
     """The angle of the point (x2, x1); of complex numbers -i·log((x2 + i·x1) / sqrt(x1² + x2²))."""
     if _is_complex(x1) or _is_complex(x2):
-        return _inverses.arctan2(*_inexact_together(x1, x2))
+        x1, x2 = _inexact_together(x1, x2)
     return _core.arctan2(x1, x2)
 
 
@@ -170,16 +176,12 @@ def _inexact_together(*operands):
 
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), without overflow."""
-    x1, x2 = _inexact_together(x1, x2)
-    return (_inverses if _is_complex(x1) else _core).logaddexp(x1, x2)
+    return _core.logaddexp(*_inexact_together(x1, x2))
 
 
 def logaddexp2(x1, x2, /):
     """log2(2^x1 + 2^x2), without overflow."""
-    x1, x2 = _inexact_together(x1, x2)
-    if _is_complex(x1):
-        return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
-    return _core.logaddexp2(x1, x2)
+    return _core.logaddexp2(*_inexact_together(x1, x2))
 
 
 @whole

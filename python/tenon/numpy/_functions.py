@@ -2,7 +2,6 @@
 
 import builtins
 import functools
-import re
 
 import numpy as np
 
@@ -106,12 +105,14 @@ def _expanded(x):
     return tuple(e[None] for e in x) if isinstance(x, tuple) else asarray(x)[None]
 
 
-_SIGNATURE = re.compile(r"(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)->(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)")
+_SIGNATURE = r"(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)->(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)"
 
 
 def _signature(text):
+    import re
+
     text = text.replace(" ", "")
-    if not _SIGNATURE.fullmatch(text):
+    if not re.fullmatch(_SIGNATURE, text):
         raise ValueError(f"vectorize: signature={text!r} is none such as '(n),(n,m)->(m)'.")
     left, right = text.split("->")
 

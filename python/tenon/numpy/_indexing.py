@@ -11,7 +11,7 @@ from tenon.errors import ConcretizationError, DTypeError, UnsupportedError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full, tri
 from tenon.numpy._reductions import _bools
-from tenon.numpy._shapes import _axis, broadcast_arrays, concatenate, ravel, shape, stack
+from tenon.numpy._shapes import _axis, concatenate, ravel, shape, stack
 
 __all__ = [
     "argwhere", "c_", "choose", "compress", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal",
@@ -113,22 +113,17 @@ def put(a, ind, v, mode=None, *, inplace=True):
     """The array with values at indices of its elements in a row."""
     if inplace:
         raise ValueError("put: arrays are immutable: say inplace=False and use the result.")
-    a, ind = asarray(a), ravel(asarray(ind))
-    v = ravel(asarray(v))
-    v = v[_core.remainder(_core.iota("int32", ind.shape, 0), builtins.max(v.shape[0], 1))]
-    ind = _core.remainder(ind, a.size) if mode == "wrap" else _core.maximum(ind, 0) if mode == "clip" else ind
-    mode = _mode(mode, "clip")
-    return _core.reshape(ravel(a).at[ind].set(v, mode="clip" if mode == "wrap" else mode), a.shape)
+    ind = asarray(ind)
+    if mode == "clip":  # here a negative index lies before the beginning
+        ind = _core.maximum(ind, 0)
+    return _core.put(asarray(a), ind, asarray(v), {"fill": "ignore", "drop": "ignore"}.get(mode, _mode(mode, "clip")))
 
 
 def place(arr, mask, vals, *, inplace=True):
     """The array with values, one after another, where the mask holds."""
     if inplace:
         raise ValueError("place: arrays are immutable: say inplace=False and use the result.")
-    arr, flat = asarray(arr), ravel(_bools(mask))
-    vals = ravel(asarray(vals))
-    at = _core.remainder(_core.maximum(_core.cumsum(_core.convert(flat, "int32"), 0, False) - 1, 0), vals.shape[0])
-    return _core.reshape(_core.where(flat, _core.convert(vals[at], arr.dtype), ravel(arr)), arr.shape)
+    return _core.place(asarray(arr), asarray(mask), asarray(vals))
 
 
 def fill_diagonal(a, val, wrap=False, *, inplace=True):
@@ -137,11 +132,7 @@ def fill_diagonal(a, val, wrap=False, *, inplace=True):
         raise UnsupportedError("fill_diagonal: arrays are immutable: say inplace=False and use the result.")
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap.")
-    a = asarray(a)
-    n = builtins.min(a.shape)
-    at = _core.iota("int32", (n,), 0)
-    val = ravel(asarray(val))
-    return a.at[(at,) * a.ndim].set(val if val.shape[0] == 1 else val[_core.remainder(at, val.shape[0])])
+    return _core.fill_diagonal(asarray(a), asarray(val))
 
 
 def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
@@ -177,26 +168,12 @@ def _need_known(name, mode, *indices):
 
 def choose(a, choices, out=None, mode="raise"):
     """Of several arrays the element of the one that a names."""
-    a = asarray(a)
-    choices = stack(broadcast_arrays(a, *choices)[1:], 0)
-    _need_known("choose", mode, a)
-    met = _sizes.broadcast(a.shape, choices.shape[1:])
-    if mode == "raise" and bool(_core.any(_core.less(a, 0) | _core.greater_equal(a, choices.shape[0]), None, False)):
-        raise ValueError("invalid entry in choice array")
-    a = _core.remainder(a, choices.shape[0]) if mode == "wrap" else _core.clamp(0, a, choices.shape[0] - 1)
-    wide = _core.broadcast_to(choices, (choices.shape[0], *met))
-    return _core.take_along_axis(wide, _core.broadcast_to(a, met)[None], 0, "clip", None)[0]
+    return _core.choose(a, [asarray(choice) for choice in choices], mode)
 
 
 def select(condlist, choicelist, default=0):
     """The element of the first choice whose condition holds."""
-    if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError("select: as many conditions as choices, at least one.")
-    met = _dtypes.result_type(*choicelist, default)
-    made = _core.convert(default, met)
-    for condition, choice in zip(condlist[::-1], choicelist[::-1]):
-        made = _core.where(condition, _core.convert(choice, met), made)
-    return made
+    return _core.select(list(condlist), list(choicelist), default)
 
 
 def piecewise(x, condlist, funclist, *args, **kw):
@@ -319,21 +296,7 @@ def diag_indices_from(arr):
 
 def unravel_index(indices, shape):
     """The index along each axis of numbers of elements in a row."""
-    given, made = asarray(indices), []
-    shape = (shape,) if not isinstance(shape, (tuple, list)) and np.ndim(shape) == 0 else shape
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"unravel_index: indices are integers, not {given.dtype}.")
-    known = builtins.all(isinstance(n, int) for n in shape)
-    least, larger = (builtins.min, builtins.max) if known else (_core.minimum, _core.maximum)
-    total = math.prod(shape)
-    kind = _dtypes.default("i")
-    last = least(larger(total - 1, 0), builtins.min(np.iinfo(given.dtype).max, np.iinfo(kind).max))
-    indices = _core.convert(_core.minimum(given, last), kind)
-    indices = _core.where(_core.less(indices, 0), _core.maximum(indices, -total) + total, indices)
-    for n in reversed(shape):
-        made.append(_core.with_weak(_core.convert(_core.remainder(indices, larger(n, 1)), given.dtype), given.weak_type))
-        indices = _core.floor_divide(indices, larger(n, 1))
-    return tuple(made[::-1])
+    return tuple(_core.unravel_index(asarray(indices), _sizes.shape(shape)))
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None):
@@ -351,17 +314,11 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None)
     _need_known("ravel_multi_index", mode, *multi_index)
     if order == "F":
         multi_index, dims = multi_index[::-1], dims[::-1]
-    made = 0
-    for i, n in zip(multi_index, dims):
-        if mode == "raise" and (np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n)):
-            raise ValueError("invalid entry in coordinates array")
-        i = i if dtype is None else _core.convert(i, dtype)
-        if mode == "clip":
-            i = _core.clamp(0, i, n - 1)
-        elif mode == "wrap":
-            i = _core.remainder(i, n)
-        made = _core.add(_core.multiply(made, n), i)
-    return made
+    if mode == "raise" and builtins.any(np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n) for i, n in zip(multi_index, dims)):
+        raise ValueError("invalid entry in coordinates array")
+    if dtype is not None:
+        multi_index = [_core.convert(i, dtype) for i in multi_index]
+    return _core.ravel_multi_index([asarray(i) for i in multi_index], dims, "ignore" if mode == "raise" else mode)
 
 
 def ix_(*args):

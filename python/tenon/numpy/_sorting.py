@@ -59,15 +59,12 @@ def lexsort(keys, axis=-1):
 
 def partition(a, kth, axis=-1):
     """The elements with the k-th smallest in its place, all smaller ones before it: here all are in order."""
-    a = asarray(a)
-    for k in np.ravel(kth):
-        _axis(k, a.shape[_axis(axis, a.ndim)], "kth")
-    return sort(a, axis)
+    return _core.partition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
 
 
 def argpartition(a, kth, axis=-1):
     """Where the elements of partition() are, i32."""
-    return _core.convert(argsort(a, axis), "int32")
+    return _core.argpartition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
 
 
 @whole

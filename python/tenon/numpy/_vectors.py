@@ -1,6 +1,5 @@
 """Neighbours along axes: differences, slopes, values between; and vectors with parts more or less."""
 
-import builtins
 import math
 import operator
 
@@ -9,8 +8,7 @@ import numpy as np
 from tenon import _core
 from tenon._core import Array
 from tenon.errors import ShapeError
-from tenon.numpy import _dtypes
-from tenon.numpy._creation import array, asarray, full
+from tenon.numpy._creation import array, asarray
 from tenon.numpy._shapes import _axis, ravel
 
 __all__ = [
@@ -52,82 +50,52 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return _core.interp(asarray(x), asarray(xp), asarray(fp), left, right, period)
 
 
-def delete(arr, obj, axis=None, *, assume_unique_indices=False):
-    """The array without parts along an axis: known when the function is traced."""
+def _places(obj, n):
+    """The places that integers, a slice or a mask name, in an axis of n elements; what a trace does not know as it is."""
+    if isinstance(obj, slice):
+        return np.arange(n)[obj]
+    if isinstance(obj, Array) and _core.is_traced(obj):
+        return obj
+    obj = np.asarray(obj) if np.size(obj) else np.zeros(0, int)
+    if obj.dtype == bool and obj.ndim == 1 and obj.size != n:
+        raise ShapeError(f"a mask of {obj.size} truths of an axis of {n} elements.")
+    return np.flatnonzero(obj) if obj.dtype == bool and obj.ndim else obj
+
+
+def _along(arr, axis):
+    """(the array, how long it is along an axis): of all elements in a row where there is none."""
     arr = asarray(arr)
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = _axis(axis, arr.ndim)
-    if isinstance(obj, Array) and _core.is_traced(obj) and assume_unique_indices:
-        return _without(arr, ravel(obj), axis)
-    if not isinstance(obj, slice):
-        obj = np.asarray(obj) if np.size(obj) else np.zeros(0, int)
-    try:
-        keep = np.delete(np.arange(arr.shape[axis]), obj)
-    except IndexError as error:
-        raise ShapeError(f"delete: {error}") from None
-    return _core.take(arr, array(keep, _dtypes.default("i")), axis, "clip", None, True, True)
+    return arr, arr.size if axis is None else arr.shape[_axis(axis, arr.ndim)]
 
 
-def _without(arr, at, axis):
-    """The array without parts at traced indices that differ."""
-    n = arr.shape[axis]
-    gone = _core.sort(_core.where(_core.less(at, 0), at + n, at), 0, False) - _core.iota(at.dtype, at.shape, 0)
-    left = _core.iota(at.dtype, (n - at.shape[0],), 0)
-    before = _core.sum(_core.convert(_core.less_equal(gone[None, :], left[:, None]), at.dtype), [1], False)
-    return _core.take(arr, left + before, axis, "clip", None, True, True)
+def delete(arr, obj, axis=None, *, assume_unique_indices=False):
+    """The array without parts along an axis: those that a slice, a mask or integers name, known when the function is traced;
+    integers that differ (`assume_unique_indices`), and masks, need not be known.
+
+    >>> delete(asarray([1, 2, 3]), [0, -1]).tolist()
+    [2]
+    """
+    arr, n = _along(arr, axis)
+    obj = _places(obj, n)
+    if isinstance(obj, Array) and obj.dtype == bool and obj.ndim == 1:
+        from tenon.numpy._indexing import compress
+
+        return compress(_core.invert(obj), arr, axis)
+    if isinstance(obj, Array) and assume_unique_indices:
+        return _core.delete_distinct(arr, ravel(obj), axis)
+    return _core.delete_known(arr, [operator.index(i) for i in np.ravel(np.asarray(obj))], axis)
 
 
 def insert(arr, obj, values, axis=None):
-    """The array with values before elements along an axis: known when the function is traced."""
-    arr = asarray(arr)
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = _axis(axis, arr.ndim)
-    values = _core.convert(asarray(values), arr.dtype)
-    n = arr.shape[axis]
-    if isinstance(obj, Array) and _core.is_traced(obj):
-        return _inserted(arr, obj, values, axis)
-    at = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
-    at = np.flatnonzero(at) if at.dtype == bool else at
-    if at.ndim == 0:
-        if values.ndim == arr.ndim:
-            values = _core.move_axis(values, 0, axis) if axis else values
-        else:
-            values = _core.expand_dims(values, axis) if values.ndim == arr.ndim - 1 else values
-    at = at.reshape(-1)
-    at = np.clip(np.where(at < 0, at + n, at), 0, n)
-    count = values.shape[axis] if at.size == 1 and values.ndim == arr.ndim else at.size
-    at = np.repeat(at, count) if at.size == 1 else at
-    order = np.argsort(at, kind="stable")
-    new = np.empty(count, int)
-    new[order] = at[order] + np.arange(count)
-    old = np.delete(np.arange(n + count), new)
-    wide = [count if i == axis else s for i, s in enumerate(arr.shape)]
-    values = _core.broadcast_to(values, wide)
-    made = full([n + count if i == axis else s for i, s in enumerate(arr.shape)], 0, arr.dtype)
-    before = (slice(None),) * axis
-    return made.at[(*before, array(old))].set(arr).at[(*before, array(new))].set(values)
+    """The array with values before elements along an axis: before those that a slice, a mask or integers name; integers need
+    not be known when the function is traced.
 
-
-def _inserted(arr, at, values, axis):
-    """The array with values before the elements at traced indices, of which there are as many as their shape says."""
-    n = arr.shape[axis]
-    if at.ndim == 0 and values.ndim == arr.ndim:
-        values = _core.move_axis(values, 0, axis)
-    elif values.ndim == arr.ndim - 1:
-        values = _core.expand_dims(values, axis)
-    count = values.shape[axis] if at.size == 1 and values.ndim == arr.ndim else at.size
-    at = _core.convert(_core.broadcast_to(ravel(at), (count,)), "int32")
-    at = _core.clamp(0, _core.where(_core.less(at, 0), at + n, at), n)
-    order = _core.argsort(at, 0, False)
-    new = full((count,), 0, "int32").at[order].set(at[order] + _core.iota("int32", (count,), 0))
-    # What is not new is old, in its order.
-    kept = full((n + count,), True, "bool").at[new].set(False)
-    old = _core.convert(_core.cumsum(_core.convert(kept, "int32"), 0, False) - 1, "int32")
-    made = _core.take(arr, _core.clamp(0, old, builtins.max(n - 1, 0)), axis, "clip", None, False, False)
-    values = _core.broadcast_to(values, [count if i == axis else s for i, s in enumerate(arr.shape)])
-    return made.at[(slice(None),) * axis + (new,)].set(values)
+    >>> insert(asarray([1, 2, 3]), [0, 3], [5, 6]).tolist()
+    [5, 1, 2, 3, 6]
+    """
+    arr, n = _along(arr, axis)
+    obj = _places(obj, n)
+    return _core.insert(arr, obj if isinstance(obj, Array) else array(obj), asarray(values), axis)
 
 
 def trim_zeros(filt, trim="fb", axis=None):

@@ -51,7 +51,7 @@ def trace(x, /, *, offset=0, dtype=None):
 
 def _square(a, name):
     a = _core.to_inexact(asarray(a))
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+    if a.ndim < 2 or _core.same_size(a.shape[-1], a.shape[-2]) is False:
         raise ValueError(f"Argument to {name}() must have shape [..., n, n], got {a.shape}")
     return a
 
@@ -270,7 +270,7 @@ def lstsq(a, b, rcond=None, *, numpy_resid=False):
         raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
     if b.ndim not in (1, 2):
         raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
-    if a.shape[0] != b.shape[0]:
+    if _core.same_size(a.shape[0], b.shape[0]) is False:
         raise ValueError("Leading dimensions of input arrays must match")
     x, residuals, rank, s = _core.lstsq(a, b, rcond)
     if numpy_resid and (a.shape[0] <= a.shape[1] or int(rank) < a.shape[1]):
@@ -305,7 +305,7 @@ def tensorsolve(a, b, axes=None):
         a = _core.transpose(a, [i for i in range(a.ndim) if i not in last] + last)
     shape = a.shape[b.ndim:]
     n = math.prod(shape)
-    if a.size != n * n or b.size != n:
+    if _core.same_size(a.size, n * n) is False or _core.same_size(b.size, n) is False:
         raise ValueError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
     return _core.reshape(_core.solve(_core.reshape(a, (n, n)), _core.reshape(b, (-1,))), shape)
 
@@ -321,7 +321,7 @@ def tensorinv(a, ind=2):
         raise ValueError(f"ind must be a positive integer; got {ind=}")
     outer_, inner_ = a.shape[:ind], a.shape[ind:]
     n = math.prod(inner_)
-    if math.prod(outer_) != n:
+    if _core.same_size(math.prod(outer_), n) is False:
         raise ValueError("product of axes before `ind` must equal the product of those behind it, not of "
                          f"{outer_} and {inner_}.")
     return _core.reshape(inv(_core.reshape(a, (n, n))), inner_ + outer_)

@@ -22,7 +22,9 @@ __all__ = [
 def key(seed, *, impl=None):
     """The key of a seed, an integer: its upper and its lower 32 bits. Of an array of fewer bits the upper ones are 0; so
     they are of every seed where 64-bit data becomes 32-bit data. `impl`: the generator of what is drawn of the key, and
-    of keys that are split from it: "threefry2x32" (also None), or "rbg", which is Philox.
+    of keys that are split from it: "threefry2x32" (also None); "rbg", which is Philox; or "pcg", PCG64 with the output function
+    DXSM, of which the key of a seed is numpy.random.PCG64DXSM(seed), and bits(key, (n,), "uint64") what its random_raw(n) gives;
+    negative seeds count as seed + 2^64.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.vmap(key)(tnp.arange(2)).tolist()
@@ -39,13 +41,16 @@ def key(seed, *, impl=None):
     seed = seed.__index__()
     if not -2 ** 63 <= seed < 2 ** 63:
         raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
-    made = _random.key(seed if _core.x64() else seed % 2 ** 32)
-    return made if impl == "threefry2x32" else tnp.concatenate([made, made])
+    return _random.key(seed if _core.x64() else seed % 2 ** 32, impl)
+
+
+# How many words a key has, by its generator.
+_WORDS = {"threefry2x32": 2, "rbg": 4, "pcg": 8}
 
 
 def _generator(impl):
-    if impl not in (None, "threefry2x32", "rbg"):
-        raise ValueError(f"random: the generators are threefry2x32 and rbg, not {impl!r}.")
+    if impl is not None and impl not in _WORDS:
+        raise ValueError(f"random: the generators are threefry2x32, rbg and pcg, not {impl!r}.")
     return impl or "threefry2x32"
 
 
@@ -58,8 +63,9 @@ def key_data(keys):
 
 
 def wrap_key_data(key_bits_array, *, impl=None):
-    """The key of these numbers: two of Threefry, four of Philox."""
-    made, words = tnp.asarray(key_bits_array, dtype="uint32"), 4 if _generator(impl) == "rbg" else 2
+    """The key of these numbers: two of Threefry, four of Philox; of PCG eight, the words of a state of 128 bits and of an
+    increment, which counts as odd, the upper ones first."""
+    made, words = tnp.asarray(key_bits_array, dtype="uint32"), _WORDS[_generator(impl)]
     if impl is not None and made.shape[-1:] != (words,):
         raise ValueError(f"random.wrap_key_data: keys of {impl} have {words} numbers, and the shape is {made.shape}.")
     return made
@@ -67,7 +73,8 @@ def wrap_key_data(key_bits_array, *, impl=None):
 
 def key_impl(keys):
     """The name of the generator."""
-    return "rbg" if tnp.shape(keys)[-1:] == (4,) else "threefry2x32"
+    words = tnp.shape(keys)[-1:]
+    return next((name for name, count in _WORDS.items() if words == (count,)), "threefry2x32")
 
 
 def clone(key):

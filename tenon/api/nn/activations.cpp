@@ -42,7 +42,7 @@ Array hard_tanh(const Operand& x) {
 Array celu(const Operand& x, const Operand& alpha) {
   const SourceScope place(x.where(), "nn::celu");
   const Array v = to_inexact(x);
-  return positive_part(v) + alpha * expm1_of(negative_part(v) / alpha);
+  return positive_part(v) + alpha * expm1(negative_part(v) / alpha);
 }
 
 Array selu(const Operand& x) {
@@ -84,7 +84,7 @@ Array log1mexp(const Operand& x) {
   const SourceScope place(x.where(), "nn::log1mexp");
   const Array v = to_inexact(x), small = is_below(v, std::numbers::ln2);
   const Array near = where(small, v, 1), far = where(small, 1, v);
-  return where(small, log(-expm1_of(-near)), log1p_of(-exp(-far)));
+  return where(small, log(-expm1(-near)), log1p(-exp(-far)));
 }
 
 Array glu(const Operand& x, std::int64_t axis) {

@@ -2,9 +2,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tenon/api/elementwise.h"
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
 #include "tenon/ops/float_bits.h"
 
 namespace tenon {
@@ -141,9 +143,26 @@ Array log10(const Operand& x) {
   const SourceScope place(x.where(), "log10");
   return is_complex(x->dtype()) ? log(x) / std::numbers::ln10 : special::log10_function({x});
 }
-Array asinh(const Operand& x) { return special::asinh_function({x}); }
-Array acosh(const Operand& x) { return special::acosh_function({x}); }
-Array atanh(const Operand& x) { return special::atanh_function({x}); }
+namespace {
+Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
+Array times_minus_i(const Array& z) { return complex(imag(z), -real(z)); }
+}  // namespace
+
+// Of complex numbers asinh z = -i·asin(iz), acosh z = ±i·acos z and atanh z = -i·atan(iz), with the signs of zeros.
+Array asinh(const Operand& x) {
+  const SourceScope place(x.where(), "asinh");
+  return is_complex(x->dtype()) ? times_minus_i(asin(times_i(x))).with_weak(x->weak()) : special::asinh_function({x});
+}
+Array acosh(const Operand& x) {
+  const SourceScope place(x.where(), "acosh");
+  if (!is_complex(x->dtype())) return special::acosh_function({x});
+  const Array angle = acos(x);
+  return where(sign_bit(imag(x)), times_minus_i(angle), times_i(angle)).with_weak(x->weak());
+}
+Array atanh(const Operand& x) {
+  const SourceScope place(x.where(), "atanh");
+  return is_complex(x->dtype()) ? times_minus_i(atan(times_i(x))).with_weak(x->weak()) : special::atanh_function({x});
+}
 Array hypot(const Operand& x, const Operand& y) { return special::hypot_function({x, y}); }
 
 }  // namespace tenon

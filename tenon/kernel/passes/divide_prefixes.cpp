@@ -158,9 +158,9 @@ class LoopOfCarries {
   std::map<SlotId, Touched> touched_;
 };
 
-class Divider {
+class PrefixDivider {
  public:
-  Divider(Function& f, const Target& target) : f_(f), target_(target) {}
+  PrefixDivider(Function& f, const Target& target) : f_(f), target_(target) {}
 
   void run() {
     std::vector<std::optional<double>> steps;
@@ -335,6 +335,6 @@ class Divider {
 
 }  // namespace
 
-void divide_prefixes(Function& function, const Target& target) { Divider(function, target).run(); }
+void divide_prefixes(Function& function, const Target& target) { PrefixDivider(function, target).run(); }
 
 }  // namespace tenon::kernel

@@ -71,9 +71,9 @@ struct Prices {
   double serial, columns, owners, parts;
 };
 
-class Divider {
+class UpdateDivider {
  public:
-  Divider(Function& function, const Target& target)
+  UpdateDivider(Function& function, const Target& target)
       : f_(function), target_(target), threads_(std::max(target.threads, 2)) {}
   void run() { block(f_.body); }
 
@@ -387,6 +387,6 @@ class Divider {
 
 }  // namespace
 
-void divide_updates(Function& function, const Target& target) { Divider(function, target).run(); }
+void divide_updates(Function& function, const Target& target) { UpdateDivider(function, target).run(); }
 
 }  // namespace tenon::kernel

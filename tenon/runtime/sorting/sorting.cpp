@@ -2,8 +2,6 @@
 // the integer with the place below it, so that equal elements keep their order.
 #include "tenon/runtime/sorting/sorting.h"
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,8 +11,10 @@
 
 #include "tenon/base/dtype.h"
 #include "tenon/base/error.h"
+#include "tenon/base/library.h"
 #include "tenon/runtime/linear_algebra/product_kernels.h"
 #include "tenon/runtime/memory/workspace.h"
+#include "tenon/runtime/sorting/integers.h"
 #include "tenon/runtime/symbols.h"
 #include "tenon/runtime/threads/parallel_for.h"
 
@@ -80,13 +80,6 @@ KeyOf<T> key_of(T value, bool descending) {
 }
 
 // A key with a place, which is below 2³¹: in one word where both fit.
-struct WideEntry {
-  std::uint64_t place, key;
-  friend bool operator<(const WideEntry& a, const WideEntry& b) {
-    return a.key != b.key ? a.key < b.key : a.place < b.place;
-  }
-};
-static_assert(sizeof(WideEntry) == sizeof(hwy::uint128_t));
 template <class Key>
 using Entry = std::conditional_t<sizeof(Key) == 8, WideEntry, std::uint64_t>;
 template <class Key>
@@ -99,17 +92,26 @@ Entry<Key> entry(Key key, std::int64_t place) {
 std::int32_t place_of(std::uint64_t e) { return static_cast<std::int32_t>(e & 0xffffffffu); }
 std::int32_t place_of(const WideEntry& e) { return static_cast<std::int32_t>(e.place); }
 
-// Highway's sort begins with a few microseconds of its own, and ends the process where there is no SSSE3. Its object
-// holds no memory and costs nothing.
+constinit LibraryFunction<SortLibrary> library("libtenon_sort.so", sort_library_symbol, "the library of sorts");
+
+// Whether the integers are in order by the library's sort, which an incomplete installation has not.
+bool sorted_by_library(void* integers, std::int64_t n, SortedWidth width) {
+  try {
+    library.get()(integers, n, width);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Highway's sort begins with a few microseconds of its own.
 template <class Integer>
 void sort_integers(Integer* x, std::int64_t n) {
   constexpr std::int64_t few = 200;
-  if (n <= few || vector_unit() < VectorUnit::avx2)
-    std::sort(x, x + n);
-  else if constexpr (std::is_same_v<Integer, WideEntry>)
-    hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(x), static_cast<std::size_t>(n), hwy::SortAscending());
-  else
-    hwy::Sorter()(x, static_cast<std::size_t>(n), hwy::SortAscending());
+  constexpr SortedWidth width = sizeof(Integer) == 2   ? SortedWidth::bits16
+                                : sizeof(Integer) == 8 ? SortedWidth::bits64
+                                                       : SortedWidth::bits128;
+  if (n <= few || vector_unit() < VectorUnit::avx2 || !sorted_by_library(x, n, width)) std::sort(x, x + n);
 }
 
 // Bytes: how often each occurs decides everything.
