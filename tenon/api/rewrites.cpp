@@ -7,6 +7,7 @@
 
 #include "tenon/base/pass.h"
 #include "tenon/ir/scope.h"
+#include "tenon/rewrite/collapse_loops.h"
 #include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/stack_updates.h"
@@ -58,7 +59,8 @@ ProgramRef before_differentiation(const ProgramRef& program) {
                                ? program
                                : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
   const ProgramRef rolled = is_left_out("roll_calls") ? ruled : roll_shared_calls(ruled);
-  return is_left_out("stack_updates") ? rolled : stack_updates(rolled);
+  const ProgramRef collapsed = is_left_out("collapse_loops") ? rolled : collapse_loops(rolled);
+  return is_left_out("stack_updates") ? collapsed : stack_updates(collapsed);
 }
 
 }  // namespace api_detail

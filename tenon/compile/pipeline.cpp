@@ -20,6 +20,7 @@
 #include "tenon/kernel/passes/split_complex.h"
 #include "tenon/kernel/passes/split_nests.h"
 #include "tenon/kernel/passes/view_products.h"
+#include "tenon/rewrite/collapse_loops.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
@@ -55,6 +56,7 @@ std::span<const ProgramPass> compile_passes() {
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
+        {"collapse_loops", "loops of which each step is a loop, as one", collapse_loops},
         {"stack_updates", "rows that a loop writes one after the other as a stack of what its steps give",
          stack_updates},
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},

@@ -1,0 +1,89 @@
+#include "tenon/rewrite/collapse_loops.h"
+
+#include <algorithm>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ir/replay.h"
+#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/shape.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+// The loop that is all that a step of an outer loop does; nullptr where there is more to do, or another way to go.
+const Eqn* whole_step(const Eqn& outer) {
+  const auto counts = [](const Eqn& eqn) {
+    if (eqn.op != &loop_op() || eqn.recompute != 0 || !eqn.new_sizes.empty()) return false;
+    const auto& p = eqn.params.as<LoopParams>();
+    return p.length && !p.cond && !p.lanes && !p.checkpoints;
+  };
+  if (!counts(outer)) return nullptr;
+  const auto& p = outer.params.as<LoopParams>();
+  const Program& step = *p.body;
+  if (step.eqns().size() != 1 || !counts(step.eqns()[0])) return nullptr;
+  const Eqn& inner = step.eqns()[0];
+  const auto& q = inner.params.as<LoopParams>();
+  const LoopRoles roles(p), own(q);
+  if (p.reverse != q.reverse || roles.carries != own.carries || roles.ys != own.ys) return nullptr;
+  const auto input = [&](Var v) {
+    return static_cast<std::size_t>(std::ranges::find(step.inputs(), v) - step.inputs().begin());
+  };
+  for (std::size_t i = 0; i < inner.in.size(); ++i) {
+    const std::size_t of = input(inner.in[i]);
+    const bool fits = own.is_const(i)   ? roles.is_const(of)
+                      : own.is_carry(i) ? of == roles.consts + (i - own.consts)
+                                        : of < step.inputs().size() && roles.is_xs(of);
+    if (!fits) return nullptr;
+  }
+  return std::ranges::equal(inner.out, step.outputs()) ? &inner : nullptr;
+}
+
+Array reshaped(const Array& x, std::size_t axes, std::span<const Dim> front) {
+  std::vector<Dim> shape(front.begin(), front.end());
+  for (std::size_t i = axes; i < x.shape().rank(); ++i) shape.push_back(x.shape()[i]);
+  return reshape(x, Shape(std::move(shape)));
+}
+
+Arrays collapsed(const Eqn& outer, const Eqn& inner, const Replay& replay) {
+  const auto p = replay.params(outer).as<LoopParams>();
+  const Replay step(*p.body, p.body_sizes);
+  auto q = step.params(inner).as<LoopParams>();
+  const LoopRoles roles(p), own(q);
+  const Arrays given = replay.operands(outer);
+  const Dim chunks = *p.length, each = *q.length, all = chunks * each;
+  Arrays operands;
+  for (std::size_t i = 0; i < inner.in.size(); ++i) {
+    const std::span<const Var> inputs = p.body->inputs();
+    const Array& x = given[static_cast<std::size_t>(std::ranges::find(inputs, inner.in[i]) - inputs.begin())];
+    operands.push_back(own.is_xs(i) ? reshaped(x, 2, {{all}}) : x);
+  }
+  q.length = all;
+  Arrays results = loop(std::move(q), operands);
+  for (std::size_t i = roles.carries; i < results.size(); ++i) results[i] = reshaped(results[i], 1, {{chunks, each}});
+  return results;
+}
+
+}  // namespace
+
+ProgramRef collapse_loops(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("collapse_loops")(program->hash()).finish(), [&] {
+    const ProgramRef inside = with_regions(program, collapse_loops);
+    if (std::ranges::none_of(inside->eqns(), whole_step)) return inside;
+    return rewritten(*inside, [&](Replay& replay) {
+      for (const Eqn& eqn : inside->eqns()) {
+        const Eqn* inner = whole_step(eqn);
+        if (inner == nullptr) {
+          replay.bind_eqn(eqn);
+          continue;
+        }
+        const EqnScope place(eqn);
+        replay.set_results(eqn, collapsed(eqn, *inner, replay));
+      }
+    });
+  });
+}
+
+}  // namespace tenon
