@@ -129,7 +129,9 @@ TEST(Float8, NumbersRoundToTheNearestCode) {
               << name(d) << ": " << static_cast<double>(value) << " is " << static_cast<double>(got) << " for "
               << static_cast<double>(want);
           const unsigned bits = made.as<T>()[i].bits;
-          if (std::isnan(want) && format(d).negative_zero) ASSERT_EQ((bits & 0x80) != 0, std::signbit(value));
+          if (std::isnan(want) && format(d).negative_zero) {
+            ASSERT_EQ((bits & 0x80) != 0, std::signbit(value));
+          }
         }
     };
     const auto check_halves = [&]<class Half>(std::type_identity<Half>) {
