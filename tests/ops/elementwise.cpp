@@ -102,18 +102,20 @@ const std::map<std::string_view, Expectation>& expectations() {
       {"rsqrt",
        of_one([](Real x) { return 1 / std::sqrt(x); }, by_libm, +[](Complex x) { return Real(1) / std::sqrt(x); })},
       {"exp", BY_LIBM(exp)},
-      {"expm1", BY_LIBM_REAL(expm1)},
+      {"expm1", of_one([](Real x) { return std::expm1(x); }, by_libm,
+                       +[](Complex z) { return Real(2) * std::exp(z / Real(2)) * std::sinh(z / Real(2)); })},
       {"log", BY_LIBM(log)},
-      {"log1p", BY_LIBM_REAL(log1p)},
+      {"log1p", of_one([](Real x) { return std::log1p(x); }, by_libm,
+                       +[](Complex z) { return Real(2) * std::atanh(z / (z + Real(2))); })},
       {"sin", BY_LIBM(sin)},
       {"cos", BY_LIBM(cos)},
       {"tan", BY_LIBM(tan)},
       {"tanh", BY_LIBM(tanh)},
       {"sinh", BY_LIBM(sinh)},
       {"cosh", BY_LIBM(cosh)},
-      {"asin", BY_LIBM_REAL(asin)},
-      {"acos", BY_LIBM_REAL(acos)},
-      {"atan", BY_LIBM_REAL(atan)},
+      {"asin", BY_LIBM(asin)},
+      {"acos", BY_LIBM(acos)},
+      {"atan", BY_LIBM(atan)},
       {"erf", BY_LIBM_REAL(erf)},
       {"erfc", BY_LIBM_REAL(erfc)},
       {"erf_inv", of_one(inverse_erf, by_polynomial)},
@@ -194,6 +196,7 @@ void check(const OpInfo& op, const Expectation& expected, const std::vector<T>& 
       }
       const Complex want = expected.complex(Complex(x[i]), Complex(y[i]));
       if (std::isnan(want.real()) || std::isinf(want.real())) continue;  // ISO C leaves these to the library
+      if (Complex(got.as<T>()[i]) == want) continue;                     // infinite, maybe
       // Complex functions are accurate normwise; powers lose digits in the logarithm.
       EXPECT_LE(std::abs(Complex(got.as<T>()[i]) - want), 32 * last_place(std::abs(want), d)) << what << " " << want;
     } else if constexpr (is_real_element<T>) {
