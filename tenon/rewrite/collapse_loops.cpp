@@ -64,25 +64,28 @@ Arrays collapsed(const Eqn& outer, const Eqn& inner, const Replay& replay) {
   return results;
 }
 
+ProgramRef without_inner_loops(const Program& program) {
+  return rewritten(program, [&](Replay& replay) {
+    for (const Eqn& eqn : program.eqns()) {
+      const Eqn* inner = whole_step(eqn);
+      const EqnScope place(eqn);
+      if (inner != nullptr)
+        replay.set_results(eqn, collapsed(eqn, *inner, replay));
+      else
+        replay.bind_eqn(eqn);
+    }
+  });
+}
+
 }  // namespace
 
 ProgramRef collapse_loops(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("collapse_loops")(program->hash()).finish(), [&] {
-    const ProgramRef inside = with_regions(program, collapse_loops);
-    if (std::ranges::none_of(inside->eqns(), whole_step)) return inside;
-    return rewritten(*inside, [&](Replay& replay) {
-      for (const Eqn& eqn : inside->eqns()) {
-        const Eqn* inner = whole_step(eqn);
-        if (inner == nullptr) {
-          replay.bind_eqn(eqn);
-          continue;
-        }
-        const EqnScope place(eqn);
-        replay.set_results(eqn, collapsed(eqn, *inner, replay));
-      }
-    });
+    ProgramRef result = program;
+    while (std::ranges::any_of(result->eqns(), whole_step)) result = without_inner_loops(*result);
+    return with_regions(result, collapse_loops);
   });
 }
 
