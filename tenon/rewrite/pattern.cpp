@@ -117,6 +117,7 @@ class Builder {
   void add(const Program& program, const Eqn& eqn) {
     if (pattern.nodes.size() >= largest_pattern)
       refuse(rule_, fmt::format("its pattern has more than {} eqns.", largest_pattern), "Match a smaller part.");
+    if (eqn.op == &require_equal_op()) return;  // the Program that is rewritten keeps its own
     if (effect_of(eqn) != Effect::none)
       refuse(rule_, fmt::format("its pattern has an effect, {}.", eqn.op->name), "Patterns are of pure functions.");
     Pattern::Node node{.op = eqn.op,
