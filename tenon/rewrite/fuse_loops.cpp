@@ -23,24 +23,35 @@ struct Fusion {
 const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
 const Dim& rows_of(const Program& body, Var v) { return body.type(v).shape[0]; }
 
-// Of an operand of the second loop what has its value in each step of the first: what that stacks, reads step by step,
-// or holds as a constant.
-std::optional<Var> link_of(const Eqn& a, const Eqn& b, std::size_t operand) {
-  const LoopRoles first(loop_of(a)), second(loop_of(b));
-  const Program& body = *loop_of(a).body;
-  if (second.is_carry(operand)) return {};
-  const Var v = b.in[operand];
-  if (const auto made = std::ranges::find(a.out, v); second.is_xs(operand) && made != a.out.end()) {
-    const auto at = static_cast<std::size_t>(made - a.out.begin());
-    return at >= first.carries ? std::optional(body.outputs()[at]) : std::nullopt;
+// What a loop has in each step of a variable outside of it, by variables of its body: what it stacks, reads step by
+// step, or holds as a constant.
+class Links {
+ public:
+  explicit Links(const Eqn& loop) {
+    const LoopRoles roles(loop_of(loop));
+    const Program& body = *loop_of(loop).body;
+    for (std::size_t i = 0; i < loop.in.size(); ++i)
+      if (!roles.is_carry(i)) (roles.is_xs(i) ? steps_ : constants_).emplace(loop.in[i], body.inputs()[i]);
+    for (std::size_t i = roles.carries; i < loop.out.size(); ++i) {
+      steps_.emplace(loop.out[i], body.outputs()[i]);
+      stacked_.emplace(loop.out[i], i);
+    }
   }
-  const std::size_t begin = second.is_xs(operand) ? first.consts + first.carries : 0;
-  const std::size_t end = second.is_xs(operand) ? a.in.size() : first.consts;
-  for (std::size_t i = begin; i < end; ++i)
-    if (a.in[i] == v) return body.inputs()[i];
-  return {};
-}
-bool is_stacked_by(const Eqn& a, Var v) { return std::ranges::count(a.out, v) > 0; }
+  // Of an operand of another loop over the same steps.
+  std::optional<Var> of(const Eqn& other, std::size_t operand) const {
+    const LoopRoles roles(loop_of(other));
+    if (roles.is_carry(operand)) return {};
+    const auto& links = roles.is_xs(operand) ? steps_ : constants_;
+    const auto found = links.find(other.in[operand]);
+    return found == links.end() ? std::nullopt : std::optional(found->second);
+  }
+  // The results that are stacked, by their variables.
+  const std::map<Var, std::size_t>& stacked() const { return stacked_; }
+
+ private:
+  std::map<Var, Var> steps_, constants_;
+  std::map<Var, std::size_t> stacked_;
+};
 
 // Whether a step sums over an axis as long as the rows that it reads or stacks: its rows need each other then.
 bool mixes_rows(const Program& body, const Dim& rows) {
@@ -110,17 +121,18 @@ class FusionSearch {
     const Eqn &a = program_.eqns()[first], &b = program_.eqns()[second];
     const LoopParams &p = loop_of(a), &q = loop_of(b);
     if (*p.length != *q.length || p.reverse != q.reverse) return {};
-    bool links = false;
+    const Links links(a);
+    bool linked = false;
     std::vector<Var> needed;
     for (std::size_t i = 0; i < b.in.size(); ++i) {
-      const auto link = link_of(a, b, i);
-      if (!link || !is_stacked_by(a, b.in[i])) needed.push_back(b.in[i]);
+      const auto link = links.of(b, i);
+      if (!link || !links.stacked().contains(b.in[i])) needed.push_back(b.in[i]);
       if (!link || !LoopRoles(q).is_xs(i) || program_.type(b.in[i]).rank() < 2) continue;
-      links = true;
+      linked = true;
       if (mixes_rows(*p.body, rows_of(*p.body, *link)) != mixes_rows(*q.body, rows_of(*q.body, q.body->inputs()[i])))
         return {};
     }
-    if (!links) return {};
+    if (!linked) return {};
     Fusion fusion{first, second, makers_behind(program_, maker_, first, needed, [](std::size_t) { return false; })};
     if (fusion.before.contains(first) || !may_go_before(fusion)) return {};
     return fusion;
@@ -165,11 +177,12 @@ void bind_fused(const Eqn& a, const Eqn& b, std::span<const int> reads, Replay& 
   std::map<std::size_t, LoopEdit::Added> added;  // of operands of the second
   std::map<std::size_t, Var> linked;             // others, in the body of the first
   std::map<Var, int> fed;
+  const Links links(a);
   for (std::size_t i = 0; i < b.in.size(); ++i) {
     const Array& x = replay.get(b.in[i]);
-    if (const auto link = link_of(a, b, i)) {
+    if (const auto link = links.of(b, i)) {
       linked.emplace(i, *link);
-      if (is_stacked_by(a, b.in[i])) ++fed[b.in[i]];
+      if (links.stacked().contains(b.in[i])) ++fed[b.in[i]];
     } else {
       added.emplace(i, second.is_const(i)   ? edit.add_const(x)
                        : second.is_carry(i) ? edit.add_carry(x)
@@ -177,7 +190,7 @@ void bind_fused(const Eqn& a, const Eqn& b, std::span<const int> reads, Replay& 
     }
   }
   for (const auto& [v, count] : fed)
-    if (reads[v] == count) edit.drop_result(static_cast<std::size_t>(std::ranges::find(a.out, v) - a.out.begin()));
+    if (reads[v] == count) edit.drop_result(links.stacked().at(v));
   const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
     step.bind_all();
     Replay body(*q.body, q.body_sizes);
