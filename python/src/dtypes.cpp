@@ -51,9 +51,7 @@ DType find(nb::handle object) {
   }
   const auto name = str_of(nb::object(dtype.attr("name")));
   if (const std::optional<DType> found = by_name(name)) return *found;
-  throw DTypeError("dtype: arrays of " + name + " are not there.",
-                   "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers and "
-                   "seven float8.");
+  throw DTypeError("dtype: arrays of " + name + " are not there.", all_dtypes);
 }
 
 }  // namespace

@@ -140,9 +140,7 @@ std::optional<Array> read_memory(nb::handle object, Memory how) {
       const nb::object there = numpy_array(object);
       return array_from_memory(there.attr("astype")(there.attr("dtype").attr("newbyteorder")("=")), Memory::shared);
     }
-    throw DTypeError("array: elements of the format '" + format + "' are no numbers that arrays have.",
-                     "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers "
-                     "and seven float8.");
+    throw DTypeError("array: elements of the format '" + format + "' are no numbers that arrays have.", all_dtypes);
   }
   if (!aligned(view)) return array_from_memory(numpy_array(object).attr("copy")(), Memory::shared);
   const auto rank = static_cast<std::size_t>(view.ndim);

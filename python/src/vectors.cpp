@@ -35,6 +35,12 @@ SpacedOptions spaced_options(bool endpoint, std::optional<DTypeArgument> dtype, 
   return options;
 }
 
+std::vector<Array> arrays_of(const char* name, const std::vector<ArrayLike>& given) {
+  std::vector<Array> all;
+  for (const ArrayLike& each : given) all.push_back(each.array(name));
+  return all;
+}
+
 void add_grids(nb::module_& module) {
   module.def("linspace", [](ArrayLike start, ArrayLike stop, SizeLike num, bool endpoint,
                             std::optional<DTypeArgument> dtype, std::int64_t axis) {
@@ -58,8 +64,7 @@ void add_grids(nb::module_& module) {
     return call_op(name, [&] { return geomspace(op(a), op(b), num.size, spaced_options(endpoint, dtype, axis)); });
   });
   module.def("meshgrid", [](const std::vector<ArrayLike>& vectors, bool matrix_order, bool sparse) {
-    Arrays all;
-    for (const ArrayLike& x : vectors) all.push_back(x.array("meshgrid"));
+    const std::vector<Array> all = arrays_of("meshgrid", vectors);
     return call_op("meshgrid", [&] { return meshgrid(all, {matrix_order, sparse}, Source()); });
   });
 }
@@ -158,12 +163,6 @@ void add_diagonals(nb::module_& module) {
 
 constexpr Named<PadMode> pad_modes[] = {
     {"edge", PadMode::edge}, {"wrap", PadMode::wrap}, {"reflect", PadMode::reflect}, {"symmetric", PadMode::symmetric}};
-
-std::vector<Array> arrays_of(const char* name, const std::vector<ArrayLike>& given) {
-  std::vector<Array> all;
-  for (const ArrayLike& each : given) all.push_back(each.array(name));
-  return all;
-}
 
 constexpr Named<ChooseMode> choose_modes[] = {
     {"raise", ChooseMode::refuse}, {"wrap", ChooseMode::wrap}, {"clip", ChooseMode::clip}};

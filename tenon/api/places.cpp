@@ -22,10 +22,6 @@ void require_whole(std::string_view name, const Array& numbers) {
 }
 // Whether elements are not 0.
 Array truths(const Array& x) { return x.dtype() == DType::bool_ ? x : x != 0; }
-// The dtype of places among so many elements.
-DType dtype_of_places(const Dim& n) {
-  return decided_less(n, Dim(std::int64_t(1) << 31)).value_or(true) ? DType::i32 : DType::i64;
-}
 Array size_at_least_one(const Dim& n, DType dtype) { return size_as_array(max(n, 1), dtype); }
 
 // Numbers below n, of values that stand in a row again and again.
@@ -97,7 +93,7 @@ Array put(const Operand& x, const Operand& numbers, const Operand& values, Outsi
   require_whole(name, numbers);
   const Array flat = in_a_row(x), given = in_a_row(convert(values, x->dtype()));
   const Dim n = flat.shape()[0];
-  const DType dtype = dtype_of_places(n);
+  const DType dtype = index_dtype(n);
   Array at = convert(in_a_row(numbers), dtype).with_weak(false);
   if (outside == Outside::wrap) at = remainder(at, size_at_least_one(n, dtype));
   const Array each = again(given, iota(dtype, at.shape(), 0));
@@ -115,7 +111,7 @@ Array place(const Operand& x, const Operand& mask, const Operand& values) {
   if (decided_equal(holds.shape()[0], flat.shape()[0]) == false)
     throw ShapeError(fmt::format("{}: a mask of {} for {}.", name, mask->type().text(), x->type().text()),
                      "Give a truth for each element.");
-  const DType dtype = dtype_of_places(flat.shape()[0]);
+  const DType dtype = index_dtype(flat.shape()[0]);
   const Array before = max(cumsum(convert(holds, dtype), 0) - 1, 0);
   return reshape(where(holds, again(given, before), flat), x->shape()).with_weak(x->weak());
 }

@@ -146,9 +146,6 @@ void require_integers(std::string_view name, const Array& places) {
   if (places.rank() > 1)
     throw ShapeError(fmt::format("{}: places of {}.", name, places.type().text()), "Give one, or a vector of them.");
 }
-DType place_dtype(const Dim& n) {
-  return decided_less(n, Dim(std::int64_t(1) << 31)).value_or(true) ? DType::i32 : DType::i64;
-}
 // Places in a dtype that holds all of them; negative ones count from the end.
 Array from_front(const Array& places, const Dim& n, DType dtype) {
   const Array at = convert(places, dtype).with_weak(false);
@@ -181,7 +178,7 @@ Array insert(const Operand& given, const Operand& places, const Operand& values,
   const bool one = known.shape()[0] == Dim(1) && rows.rank() == x.rank();
   const Dim n = x.shape()[at], count = one ? rows.shape()[at] : known.shape()[0];
   const Dim total = n + count;
-  const DType dtype = place_dtype(total);
+  const DType dtype = index_dtype(total);
   const auto number = [&](const Dim& size) { return size_as_array(size, dtype); };
   const auto counted = [&](const Dim& size) { return iota(dtype, {size}, 0); };
   const Array before = clamp(broadcast_to(from_front(known, n, dtype), {count}), 0, number(n));
@@ -206,7 +203,7 @@ Array without(const Operand& given, const Array& places, std::optional<std::int6
   require_integers(name, places);
   const Array at = in_a_row(places);
   const Dim n = elements_along(x, axis), count = at.shape()[0];
-  const DType dtype = place_dtype(n);
+  const DType dtype = index_dtype(n);
   // Of the elements that stay, how many are gone before each: those whose place less the gone ones before is not
   // greater.
   const Array gone = sort(from_front(at, n, dtype)) - iota(dtype, {count}, 0);

@@ -55,12 +55,18 @@ RuleSetRef with_rules_here(const std::vector<RuleRef>& rules) {
 }
 
 ProgramRef before_differentiation(const ProgramRef& program) {
-  const ProgramRef ruled = in_force == nullptr
-                               ? program
-                               : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
-  const ProgramRef rolled = is_left_out("roll_calls") ? ruled : roll_shared_calls(ruled);
-  const ProgramRef collapsed = is_left_out("collapse_loops") ? rolled : collapse_loops(rolled);
-  return is_left_out("stack_updates") ? collapsed : stack_updates(collapsed);
+  struct Step {
+    const char* name;
+    ProgramRef (*run)(const ProgramRef&);
+  };
+  constexpr Step steps[] = {
+      {"roll_calls", roll_shared_calls}, {"collapse_loops", collapse_loops}, {"stack_updates", stack_updates}};
+  ProgramRef result = in_force == nullptr
+                          ? program
+                          : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
+  for (const auto& [name, run] : steps)
+    if (!is_left_out(name)) result = run(result);
+  return result;
 }
 
 }  // namespace api_detail

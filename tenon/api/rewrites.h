@@ -107,8 +107,8 @@ class RulesInstead {
   RuleSetRef before_;
 };
 RuleSetRef with_rules_here(const std::vector<RuleRef>& rules);
-// What is about to be differentiated, rewritten by the rules in force; loops of loops are one, and loops that write rows
-// one after the other stack them, so that their derivatives are and do.
+// What is about to be differentiated, rewritten by the rules in force; loops of loops are one, and loops that write
+// rows one after the other stack them, so that their derivatives are and do.
 ProgramRef before_differentiation(const ProgramRef& program);
 
 }  // namespace api_detail

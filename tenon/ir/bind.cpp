@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "tenon/ir/literal.h"
+
 namespace tenon {
 namespace {
 
@@ -54,6 +56,10 @@ Arrays bind_op(const OpInfo& op, const Params& params, std::span<const Array> op
 
 Arrays bind_op(const OpInfo& op, const Params& params, std::initializer_list<Array> operands) {
   return bind_op(op, params, std::span<const Array>(operands.begin(), operands.size()));
+}
+
+void require_equal(const Dim& a, const Dim& b, std::string asked) {
+  static_cast<void>(bind_op(require_equal_op(), require_equal_params(a, b, std::move(asked)), {}));
 }
 
 Array bind1(const OpInfo& op, const Params& params, std::initializer_list<Array> operands) {

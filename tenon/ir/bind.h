@@ -10,6 +10,8 @@ namespace tenon {
 Arrays bind_op(const OpInfo& op, const Params& params, std::span<const Array> operands);
 Arrays bind_op(const OpInfo& op, const Params& params, std::initializer_list<Array> operands);
 Array bind1(const OpInfo& op, const Params& params, std::initializer_list<Array> operands);
+// Asks when it runs whether two sizes are equal; `asked` says who needs it (require_equal, literal.h).
+void require_equal(const Dim& a, const Dim& b, std::string asked);
 
 // What runs Programs and single ops; `api` installs the compiler, tests may install the reference evaluator.
 class Executor {

@@ -11,19 +11,10 @@ namespace tenon::kernel {
 namespace parts {
 namespace {
 
-// Bits of a real number: its sign, its exponent, all but its sign.
-struct Format {
-  DType dtype, bits;
-  std::uint64_t sign, exponent;
-  int mantissa_bits, bias;
-};
-const Format& format_of(const Expr& x) {
-  static const Format single{DType::f32, DType::u32, 0x80000000u, 0x7f800000u, 23, 127};
-  static const Format twice{DType::f64, DType::u64, 0x8000000000000000u, 0x7ff0000000000000u, 52, 1023};
-  return x.dtype() == DType::f32 ? single : twice;
-}
-Expr integer(const Format& f, std::uint64_t value) {
-  if (f.bits == DType::u64) return constant(DType::u64, &value);
+Expr bits_of(const Expr& x) { return bitcast(unsigned_of(x.dtype()), x); }
+// Of as many bits as a real number has.
+Expr integer(const Expr& like, std::uint64_t value) {
+  if (like.dtype() == DType::f64) return constant(DType::u64, &value);
   const auto low = static_cast<std::uint32_t>(value);
   return constant(DType::u32, &low);
 }
@@ -39,9 +30,8 @@ Expr is_endless_of_no_angle(const Pair& z) {
 
 Expr infinity(const Expr& like) { return number(like, std::numeric_limits<double>::infinity()); }
 Expr with_sign(const Expr& x, const Expr& y) {
-  const Format& f = format_of(x);
-  const Expr sign = integer(f, f.sign), rest = integer(f, ~f.sign);
-  return bitcast(f.dtype, binary(Binary::or_, both(bitcast(f.bits, x), rest), both(bitcast(f.bits, y), sign)));
+  const std::uint64_t sign = format_of(x.dtype()).sign();
+  return bitcast(x.dtype(), either(both(bits_of(x), integer(x, ~sign)), both(bits_of(y), integer(x, sign))));
 }
 std::pair<Expr, Expr> magnitudes(const Pair& z) {
   const Expr x = magnitude(z.re), y = magnitude(z.im), x_is_less = is_less(x, y);
@@ -88,14 +78,14 @@ namespace {
 // A power of two, exactly, that brings x >= 0 into [1/2, 1), or of the ends of the range near it. Infinity and NaN are
 // taken for the largest number.
 Expr scale_of(const Expr& x) {
-  const Format& f = format_of(x);
+  const FloatFormat f = format_of(x.dtype());
   const auto in_place = [&](int exponent) {
-    return integer(f, static_cast<std::uint64_t>(exponent) << static_cast<unsigned>(f.mantissa_bits));
+    return integer(x, static_cast<std::uint64_t>(exponent) << static_cast<unsigned>(f.mantissa_bits));
   };
-  const Expr exponent = both(bitcast(f.bits, x), integer(f, f.exponent));
+  const Expr exponent = both(bits_of(x), integer(x, f.exponents()));
   const Expr highest = in_place(2 * f.bias - 2);  // its scale is the smallest normal number
   const Expr bounded = select(is_less(exponent, highest), exponent, highest);
-  return bitcast(f.dtype, in_place(2 * f.bias - 1) - bounded);
+  return bitcast(x.dtype(), in_place(2 * f.bias - 1) - bounded);
 }
 
 Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }

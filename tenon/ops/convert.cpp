@@ -201,6 +201,8 @@ Array conj(const Operand& x) {
   const SourceScope place(x.where(), "conj");
   return complex(real(x), -imag(x));
 }
+Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
+
 Array complex(const Operand& re, const Operand& im) {
   const SourceScope place(re.where(), "complex");
   const Met met = meet("complex", {to_inexact(re), to_inexact(im)});

@@ -14,5 +14,6 @@ Array real(const Operand& x);   // x itself where it is real
 Array imag(const Operand& x);
 Array conj(const Operand& x);
 Array complex(const Operand& re, const Operand& im);  // of f32 or f64 parts
+Array times_i(const Array& z);
 
 }  // namespace tenon

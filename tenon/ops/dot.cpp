@@ -384,12 +384,11 @@ namespace {
 
 // Floats of 8 bits meet others in that with the larger numbers, or else with more digits, of both: as XLA has it.
 DType factors_meet_in(const Array& a, const Array& b) {
-  const Arrays both{a, b};
   if (is_real(a.dtype()) && is_real(b.dtype()) && (is_float8(a.dtype()) || is_float8(b.dtype()))) {
     const auto rank = [](DType d) { return std::pair(std::ilogb(largest_finite_of(d)), format_of(d).mantissa_bits); };
     if (rank(a.dtype()) != rank(b.dtype())) return rank(a.dtype()) > rank(b.dtype()) ? a.dtype() : b.dtype();
   }
-  return promoted("dot_general", both).dtype;
+  return promoted("dot_general", {a, b}).dtype;
 }
 // Floats of 8 bits are multiplied as bf16, which holds all of them.
 Array as_factor(const Array& x) { return is_float8(x.dtype()) ? convert(x, DType::bf16) : x; }
@@ -430,8 +429,7 @@ Array matmul(const Operand& a, const Operand& b) { return matmul(a, b, std::null
 
 Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "matmul");
-  const Arrays both{a, b};
-  static_cast<void>(promoted("matmul", both));
+  promoted("matmul", {a, b});
   const std::size_t ra = a->rank(), rb = b->rank();
   if (ra == 0 || rb == 0)
     throw ShapeError(fmt::format("matmul: {} and {}: an operand has rank 0.", a->type().text(), b->type().text()),
@@ -484,14 +482,13 @@ Array einsum(std::string_view equation, const Operand& a) {
 
 Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "einsum");
-  const Arrays both{a, b};
-  static_cast<void>(promoted("einsum", both));
+  const DType met = promoted("einsum", {a, b}).dtype;
   Equation e = parse_equation(equation, true);
   // Letters that only one operand has are summed before: in the wider dtype.
   const auto alone = [&](const Array& operand, const std::string& mine, const std::string& others) {
     const bool sums = std::ranges::any_of(mine, [&](char c) { return others.find(c) == std::string::npos; });
     if (!sums || !preferred) return operand;
-    return convert(operand, summed_in("einsum", promoted("einsum", both).dtype, *preferred));
+    return convert(operand, summed_in("einsum", met, *preferred));
   };
   const Array x = prepare(alone(a, e.a, e.b + e.out), e.a, e.b + e.out, equation),
               y = prepare(alone(b, e.b, e.a + e.out), e.b, e.a + e.out, equation);
@@ -521,8 +518,7 @@ Array dot(const Operand& a, const Operand& b) {
 
 Array outer(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "outer");
-  const Arrays both{a, b};
-  static_cast<void>(promoted("outer", both));
+  promoted("outer", {a, b});
   return dot_general(a, b, {});
 }
 

@@ -91,6 +91,10 @@ Array scatter_at(ScatterKind kind, const Operand& x, std::span<const Array> indi
   return scatter(kind, x, form.vectors, rows, form.axes, options);
 }
 
+DType index_dtype(const Dim& elements) {
+  return decided_less(elements, Dim(std::int64_t(1) << 31)).value_or(true) ? DType::i32 : DType::i64;
+}
+
 Array take(const Operand& x, const Operand& indices, std::int64_t axis, const GatherOptions& options) {
   const SourceScope place(x.where(), "take");
   require_axis("take", x);

@@ -24,6 +24,9 @@ Array gather_at(const Operand& x, std::span<const Array> indices, std::vector<st
 Array scatter_at(ScatterKind kind, const Operand& x, std::span<const Array> indices, std::vector<std::int64_t> axes,
                  const Operand& updates, const ScatterOptions& options = {});
 
+// The dtype of indices of so many elements: i32, or i64 where it is known not to hold them.
+DType index_dtype(const Dim& elements);
+
 // Elements of x at `indices` along `axis`: the axis is replaced by the axes of `indices`.
 Array take(const Operand& x, const Operand& indices, std::int64_t axis = 0, const GatherOptions& options = {});
 // result[…, i, …] = x[…, indices[…, i, …], …]: x and indices have one rank, and their other axes broadcast. What

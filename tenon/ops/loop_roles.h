@@ -14,6 +14,8 @@ BOOST_DESCRIBE_STRUCT(Checkpoints, (), (kind, count))
 BOOST_DESCRIBE_STRUCT(LoopParams, (),
                       (body, cond, length, reverse, consts, carries, lanes, body_sizes, cond_sizes, checkpoints))
 
+inline const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
+
 struct LoopRoles {
   std::size_t consts, carries, xs, ys;
   explicit LoopRoles(const LoopParams& p)

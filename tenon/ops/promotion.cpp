@@ -5,12 +5,21 @@
 #include <algorithm>
 
 #include "tenon/ir/bind.h"
-#include "tenon/ir/literal.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
+
+namespace {
+
+std::string types_text(std::span<const Array> operands) {
+  std::string types;
+  for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
+  return types;
+}
+
+}  // namespace
 
 Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
   std::vector<Dim> dims;
@@ -25,11 +34,9 @@ Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
         met = d;
         continue;
       }
-      std::string types;
-      for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
+      const std::string types = types_text(operands);
       if (!met.known() || !d.known()) {  // asked when it runs
-        const std::string what = fmt::format("{}: operands {} do not broadcast.{}", op, types, lines_of(operands));
-        static_cast<void>(bind_op(require_equal_op(), require_equal_params(met, d, what), {}));
+        require_equal(met, d, fmt::format("{}: operands {} do not broadcast.{}", op, types, lines_of(operands)));
         continue;
       }
       throw ShapeError(fmt::format("{}: operands {} do not broadcast: sizes {} and {} differ.{}", op, types, met.text(),
@@ -44,12 +51,10 @@ Promoted promoted(std::string_view op, std::span<const Array> operands) {
   Promoted met{operands[0].dtype(), operands[0].weak()};
   for (const Array& operand : operands) {
     const auto next = try_promote(met.dtype, met.weak, operand.dtype(), operand.weak());
-    if (!next) {
-      std::string types;
-      for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
-      throw DTypeError(fmt::format("{}: {} have no dtype in which they meet.{}", op, types, lines_of(operands)),
-                       "Floats of 8 bits become no other ones by themselves: convert(x, dtype) says which is meant.");
-    }
+    if (!next)
+      throw DTypeError(
+          fmt::format("{}: {} have no dtype in which they meet.{}", op, types_text(operands), lines_of(operands)),
+          "Floats of 8 bits become no other ones by themselves: convert(x, dtype) says which is meant.");
     met = *next;
   }
   return met;

@@ -16,6 +16,9 @@ struct Met {
 Met meet(std::string_view op, std::span<const Array> operands);
 // The dtype that operands of `op` meet in. Throws DTypeError where there is none: of a float of 8 bits and another one.
 Promoted promoted(std::string_view op, std::span<const Array> operands);
+inline Promoted promoted(std::string_view op, std::initializer_list<Array> operands) {
+  return promoted(op, std::span(operands.begin(), operands.size()));
+}
 // Operands converted to it, in shapes of their own.
 Met in_one_dtype(std::span<const Array> operands);
 inline Met meet(std::string_view op, std::initializer_list<Array> operands) {

@@ -172,7 +172,7 @@ std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x) {
 
 void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()> what) {
   if (decided_less(most, size) == false) return;
-  static_cast<void>(bind_op(require_equal_op(), require_equal_params(max(size, most), most, what()), {}));
+  require_equal(max(size, most), most, what());
 }
 
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {

@@ -13,8 +13,12 @@ using kernel::Unary;
 using std::numbers::pi;
 
 // e^z - 1 and log(1 + z) in as many digits as there are, so that what cancels leaves enough of them.
+template <std::floating_point T>
+T expm1_of(T x) {
+  return std::expm1(x);
+}
 template <class T>
-std::complex<T> expm1_of_complex(std::complex<T> z) {
+std::complex<T> expm1_of(std::complex<T> z) {
   const long double x = z.real(), y = z.imag(), half = std::sin(y / 2);
   const std::complex<T> whole = std::exp(z);
   if (y == 0) return {std::expm1(z.real()), z.imag()};
@@ -22,8 +26,12 @@ std::complex<T> expm1_of_complex(std::complex<T> z) {
   return {static_cast<T>(x > 1 ? std::exp(x) * std::cos(y) - 1 : std::expm1(x) * std::cos(y) - 2 * half * half),
           whole.imag()};
 }
+template <std::floating_point T>
+T log1p_of(T x) {
+  return std::log1p(x);
+}
 template <class T>
-std::complex<T> log1p_of_complex(std::complex<T> z) {
+std::complex<T> log1p_of(std::complex<T> z) {
   const long double x = z.real(), y = z.imag();
   const std::complex<long double> whole = std::log(std::complex<long double>(1 + x, y));
   const bool near = std::abs(x) < 0.5L && std::abs(y) < 0.5L;
@@ -33,7 +41,6 @@ std::complex<T> log1p_of_complex(std::complex<T> z) {
 // 1 + z and 1 - z of complex numbers, and √(1 - z²) as their roots, whose branch cuts are those of asin.
 Array one_and(const Array& z, double sign) { return complex(1 + sign * real(z), sign * imag(z)); }
 Array root_of_rest(const Array& z) { return sqrt(one_and(z, -1)) * sqrt(one_and(z, 1)); }
-Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
 // The slopes of asin and atan.
 Array slope_of_asin(const Array& x) { return is_complex(x.dtype()) ? 1 / root_of_rest(x) : rsqrt(1 - x * x); }
 Array times_slope_of_atan(const Array& dx, const Array& x) {
@@ -168,13 +175,7 @@ const OpInfo expm1_op = unary(
     expm1_op, UnarySpec{.name = "expm1",
                         .summary = "e^x - 1, exact near 0",
                         .dtypes = dtypes::inexact,
-                        .eval =
-                            [](auto x) {
-                              if constexpr (std::is_floating_point_v<decltype(x)>)
-                                return std::expm1(x);
-                              else
-                                return expm1_of_complex(x);
-                            },
+                        .eval = [](auto x) { return expm1_of(x); },
                         .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y + 1); }),
                         .lower = Unary::expm1,
                         .sample = {-2, 2}});
@@ -190,13 +191,7 @@ const OpInfo log1p_op = unary(
     log1p_op, UnarySpec{.name = "log1p",
                         .summary = "log(1 + x), exact near 0",
                         .dtypes = dtypes::inexact,
-                        .eval =
-                            [](auto x) {
-                              if constexpr (std::is_floating_point_v<decltype(x)>)
-                                return std::log1p(x);
-                              else
-                                return log1p_of_complex(x);
-                            },
+                        .eval = [](auto x) { return log1p_of(x); },
                         .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / (x + 1); }),
                         .lower = Unary::log1p,
                         .sample = {-0.5, 3}});

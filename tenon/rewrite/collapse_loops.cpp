@@ -11,26 +11,31 @@
 namespace tenon {
 namespace {
 
+// Of each variable of a body the number of the input that it is, or past all of them.
+std::vector<std::size_t> input_numbers(const Program& body) {
+  std::vector<std::size_t> numbers(body.vars(), body.inputs().size());
+  for (std::size_t i = 0; i < body.inputs().size(); ++i) numbers[body.inputs()[i]] = i;
+  return numbers;
+}
+
 // The loop that is all that a step of an outer loop does; nullptr where there is more to do, or another way to go.
 const Eqn* whole_step(const Eqn& outer) {
   const auto counts = [](const Eqn& eqn) {
     if (eqn.op != &loop_op() || eqn.recompute != 0 || !eqn.new_sizes.empty()) return false;
-    const auto& p = eqn.params.as<LoopParams>();
+    const LoopParams& p = loop_of(eqn);
     return p.length && !p.cond && !p.lanes && !p.checkpoints;
   };
   if (!counts(outer)) return nullptr;
-  const auto& p = outer.params.as<LoopParams>();
+  const LoopParams& p = loop_of(outer);
   const Program& step = *p.body;
   if (step.eqns().size() != 1 || !counts(step.eqns()[0])) return nullptr;
   const Eqn& inner = step.eqns()[0];
-  const auto& q = inner.params.as<LoopParams>();
+  const LoopParams& q = loop_of(inner);
   const LoopRoles roles(p), own(q);
   if (p.reverse != q.reverse || roles.carries != own.carries || roles.ys != own.ys) return nullptr;
-  const auto input = [&](Var v) {
-    return static_cast<std::size_t>(std::ranges::find(step.inputs(), v) - step.inputs().begin());
-  };
+  const std::vector<std::size_t> input = input_numbers(step);
   for (std::size_t i = 0; i < inner.in.size(); ++i) {
-    const std::size_t of = input(inner.in[i]);
+    const std::size_t of = input[inner.in[i]];
     const bool fits = own.is_const(i)   ? roles.is_const(of)
                       : own.is_carry(i) ? of == roles.consts + (i - own.consts)
                                         : of < step.inputs().size() && roles.is_xs(of);
@@ -52,10 +57,10 @@ Arrays collapsed(const Eqn& outer, const Eqn& inner, const Replay& replay) {
   const LoopRoles roles(p), own(q);
   const Arrays given = replay.operands(outer);
   const Dim chunks = *p.length, each = *q.length, all = chunks * each;
+  const std::vector<std::size_t> input = input_numbers(*p.body);
   Arrays operands;
   for (std::size_t i = 0; i < inner.in.size(); ++i) {
-    const std::span<const Var> inputs = p.body->inputs();
-    const Array& x = given[static_cast<std::size_t>(std::ranges::find(inputs, inner.in[i]) - inputs.begin())];
+    const Array& x = given[input[inner.in[i]]];
     operands.push_back(own.is_xs(i) ? reshaped(x, 2, {{all}}) : x);
   }
   q.length = all;

@@ -14,7 +14,6 @@ namespace {
 
 using Ptr = std::ptrdiff_t;
 
-const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
 bool is_loop(const Eqn& eqn) { return eqn.op == &loop_op(); }
 
 // A result of a loop that stacks a value of an update chain in its body, or stacks such stacks.

@@ -1,6 +1,7 @@
 #include "tenon/rewrite/fuse_loops.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,11 +17,11 @@ namespace tenon {
 namespace {
 
 struct Fusion {
-  std::size_t first, second;     // eqns
-  std::set<std::size_t> before;  // eqns behind the first that make operands of the second
+  std::size_t first, second;         // eqns
+  std::set<std::size_t> before;      // eqns behind the first that make operands of the second
+  std::vector<std::size_t> dropped;  // results of the first that the second alone reads, step by step
 };
 
-const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
 const Dim& rows_of(const Program& body, Var v) { return body.type(v).shape[0]; }
 
 // What a loop has in each step of a variable outside of it, by variables of its body: what it stacks, reads step by
@@ -32,10 +33,7 @@ class Links {
     const Program& body = *loop_of(loop).body;
     for (std::size_t i = 0; i < loop.in.size(); ++i)
       if (!roles.is_carry(i)) (roles.is_xs(i) ? steps_ : constants_).emplace(loop.in[i], body.inputs()[i]);
-    for (std::size_t i = roles.carries; i < loop.out.size(); ++i) {
-      steps_.emplace(loop.out[i], body.outputs()[i]);
-      stacked_.emplace(loop.out[i], i);
-    }
+    for (std::size_t i = roles.carries; i < loop.out.size(); ++i) steps_.emplace(loop.out[i], body.outputs()[i]);
   }
   // Of an operand of another loop over the same steps.
   std::optional<Var> of(const Eqn& other, std::size_t operand) const {
@@ -45,12 +43,9 @@ class Links {
     const auto found = links.find(other.in[operand]);
     return found == links.end() ? std::nullopt : std::optional(found->second);
   }
-  // The results that are stacked, by their variables.
-  const std::map<Var, std::size_t>& stacked() const { return stacked_; }
 
  private:
   std::map<Var, Var> steps_, constants_;
-  std::map<Var, std::size_t> stacked_;
 };
 
 // Whether a step sums over an axis as long as the rows that it reads or stacks: its rows need each other then.
@@ -69,7 +64,9 @@ bool mixes_rows(const Program& body, const Dim& rows) {
 class FusionSearch {
  public:
   explicit FusionSearch(const Program& program)
-      : program_(program), maker_(maker_numbers(program)), readers_(program) {}
+      : program_(program), maker_(maker_numbers(program)), readers_(program), is_output_(program.vars(), false) {
+    for (const Var v : program.outputs()) is_output_[v] = true;
+  }
 
   // Pairs that can be fused together: none waits for another.
   std::vector<Fusion> run() {
@@ -122,19 +119,24 @@ class FusionSearch {
     const LoopParams &p = loop_of(a), &q = loop_of(b);
     if (*p.length != *q.length || p.reverse != q.reverse) return {};
     const Links links(a);
-    bool linked = false;
+    std::vector<std::pair<Dim, Dim>> rows;  // of what links them, in the sizes of each body: of few sizes
     std::vector<Var> needed;
     for (std::size_t i = 0; i < b.in.size(); ++i) {
       const auto link = links.of(b, i);
-      if (!link || !links.stacked().contains(b.in[i])) needed.push_back(b.in[i]);
+      if (!link || maker_[b.in[i]] != first) needed.push_back(b.in[i]);
       if (!link || !LoopRoles(q).is_xs(i) || program_.type(b.in[i]).rank() < 2) continue;
-      linked = true;
-      if (mixes_rows(*p.body, rows_of(*p.body, *link)) != mixes_rows(*q.body, rows_of(*q.body, q.body->inputs()[i])))
-        return {};
+      const std::pair each(rows_of(*p.body, *link), rows_of(*q.body, q.body->inputs()[i]));
+      if (std::ranges::find(rows, each) == rows.end()) rows.push_back(each);
     }
-    if (!linked) return {};
-    Fusion fusion{first, second, makers_behind(program_, maker_, first, needed, [](std::size_t) { return false; })};
+    const auto differ = [&](const auto& each) {
+      return mixes_rows(*p.body, each.first) != mixes_rows(*q.body, each.second);
+    };
+    if (rows.empty() || std::ranges::any_of(rows, differ)) return {};
+    Fusion fusion{first, second, makers_behind(program_, maker_, first, needed, [](std::size_t) { return false; }), {}};
     if (fusion.before.contains(first) || !may_go_before(fusion)) return {};
+    for (std::size_t i = LoopRoles(p).carries; i < a.out.size(); ++i)
+      if (std::ranges::equal(readers_[a.out[i]], std::array{second}) && !is_output_[a.out[i]])
+        fusion.dropped.push_back(i);
     return fusion;
   }
 
@@ -166,72 +168,74 @@ class FusionSearch {
   const Program& program_;
   const std::vector<std::size_t> maker_;
   const EqnReaders readers_;
+  std::vector<bool> is_output_;
 };
 
-// Both loops of a Fusion as one, with the results of both.
-void bind_fused(const Eqn& a, const Eqn& b, std::span<const int> reads, Replay& replay) {
-  const EqnScope place(a);
-  const auto p = replay.params(a).as<LoopParams>(), q = replay.params(b).as<LoopParams>();
-  const LoopRoles first(p), second(q);
-  LoopEdit edit(p, replay.operands(a));
-  std::map<std::size_t, LoopEdit::Added> added;  // of operands of the second
-  std::map<std::size_t, Var> linked;             // others, in the body of the first
-  std::map<Var, int> fed;
-  const Links links(a);
-  for (std::size_t i = 0; i < b.in.size(); ++i) {
-    const Array& x = replay.get(b.in[i]);
-    if (const auto link = links.of(b, i)) {
-      linked.emplace(i, *link);
-      if (links.stacked().contains(b.in[i])) ++fed[b.in[i]];
-    } else {
-      added.emplace(i, second.is_const(i)   ? edit.add_const(x)
-                       : second.is_carry(i) ? edit.add_carry(x)
-                                            : edit.add_xs(x));
+// Both loops of a Fusion as one, where the first stood.
+class FusionRebuild {
+ public:
+  FusionRebuild(const Program& program, const Fusion& fusion, const std::vector<std::size_t>&, std::vector<bool>& done)
+      : program_(program), fusion_(fusion), done_(done) {}
+
+  void bind(Replay& replay) {
+    for (const std::size_t e : fusion_.before) {
+      if (!done_[e]) replay.bind_eqn(program_.eqns()[e]);
+      done_[e] = true;
     }
-  }
-  for (const auto& [v, count] : fed)
-    if (reads[v] == count) edit.drop_result(links.stacked().at(v));
-  const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
-    step.bind_all();
-    Replay body(*q.body, q.body_sizes);
-    for (const auto& [i, x] : added) body.set(q.body->inputs()[i], step.at(x));
-    for (const auto& [i, v] : linked) body.set(q.body->inputs()[i], step.old.get(v));
-    for (const Eqn& eqn : q.body->eqns()) body.bind_eqn(eqn);
-    for (std::size_t i = 0; i < second.results(); ++i) {
-      const Array& result = body.get(q.body->outputs()[i]);
-      if (i < second.carries)
-        step.carry_on(added.at(second.consts + i), result);
+    const Eqn &a = program_.eqns()[fusion_.first], &b = program_.eqns()[fusion_.second];
+    const EqnScope place(a);
+    const auto q = replay.params(b).as<LoopParams>();
+    const LoopRoles second(q);
+    LoopEdit edit(replay.params(a).as<LoopParams>(), replay.operands(a));
+    const Links links(a);
+    std::map<std::size_t, LoopEdit::Added> added;  // of operands of the second
+    std::map<std::size_t, Var> linked;             // others, in the body of the first
+    for (std::size_t i = 0; i < b.in.size(); ++i) {
+      const Array& x = replay.get(b.in[i]);
+      if (const auto link = links.of(b, i))
+        linked.emplace(i, *link);
       else
-        step.stack(result);
+        added.emplace(i, second.is_const(i)   ? edit.add_const(x)
+                         : second.is_carry(i) ? edit.add_carry(x)
+                                              : edit.add_xs(x));
     }
-  });
-  for (std::size_t i = 0; i < a.out.size(); ++i)  // what is stacked no more is read by nobody
-    if (!built.results[i].empty()) replay.set(a.out[i], built.results[i]);
-  Arrays others = built.carries;
-  others.insert(others.end(), built.stacks.begin(), built.stacks.end());
-  replay.set_results(b, others);
-}
+    for (const std::size_t result : fusion_.dropped) edit.drop_result(result);
+    LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+      step.bind_all();
+      Replay body(*q.body, q.body_sizes);
+      for (const auto& [i, x] : added) body.set(q.body->inputs()[i], step.at(x));
+      for (const auto& [i, v] : linked) body.set(q.body->inputs()[i], step.old.get(v));
+      for (const Eqn& eqn : q.body->eqns()) body.bind_eqn(eqn);
+      for (std::size_t i = 0; i < second.results(); ++i) {
+        const Array& result = body.get(q.body->outputs()[i]);
+        if (i < second.carries)
+          step.carry_on(added.at(second.consts + i), result);
+        else
+          step.stack(result);
+      }
+    });
+    for (std::size_t i = 0; i < a.out.size(); ++i)
+      if (!built.results[i].empty()) replay.set(a.out[i], built.results[i]);
+    of_second_ = joined({built.carries, built.stacks});
+  }
+
+  // Where the second stood.
+  void finish(std::size_t, Replay& replay) { replay.set_results(program_.eqns()[fusion_.second], of_second_); }
+
+ private:
+  const Program& program_;
+  const Fusion& fusion_;
+  std::vector<bool>& done_;
+  Arrays of_second_;
+};
 
 ProgramRef fused(const Program& program, const std::vector<Fusion>& found) {
-  const std::vector<int> reads = reads_of(program);
-  std::map<std::size_t, const Fusion*> at;  // the first loops
-  std::vector<bool> done(program.eqns().size(), false);
-  for (const Fusion& fusion : found) at.emplace(fusion.first, &fusion), done[fusion.second] = true;
-  return rewritten(program, [&](Replay& replay) {
-    const auto bind = [&](std::size_t e) {
-      if (!done[e]) replay.bind_eqn(program.eqns()[e]);
-      done[e] = true;
-    };
-    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
-      const auto fusion = at.find(e);
-      if (fusion == at.end()) {
-        bind(e);
-        continue;
-      }
-      std::ranges::for_each(fusion->second->before, bind);
-      bind_fused(program.eqns()[e], program.eqns()[fusion->second->second], reads, replay);
-    }
-  });
+  struct End {
+    std::size_t eqn;
+  };
+  return rewritten_together<FusionRebuild>(
+      program, found, [](const Fusion& fusion) { return fusion.first; },
+      [](const Fusion& fusion) { return std::array{End{fusion.second}}; });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace tenon {
 // no effects, and the second needs nothing that follows from the first as a whole. Loops that agree row by row run on
 // all cores (kernel/passes/row_blocks.h): one that does is not fused with one that does not. In regions too. Exact:
 // each step's eqns stay as they are. Not where all that links them is a number a step: long sums of numbers are divided
-// among cores one loop at a time (kernel/passes/divide_prefixes.h). Linear in the eqns for each round, which fuses all pairs that do not wait for each
-// other: a chain of n loops takes log n rounds. Memoised.
+// among cores one loop at a time (kernel/passes/divide_prefixes.h). Linear in the eqns for each round, which fuses all
+// pairs that do not wait for each other: a chain of n loops takes log n rounds. Memoised.
 ProgramRef fuse_loops(const ProgramRef& program);
 
 }  // namespace tenon

@@ -24,7 +24,7 @@ bool is_check(const Eqn& eqn, const std::set<SizeVar>& parameters) {
 }  // namespace
 
 ProgramRef unify_sizes(const ProgramRef& program) {
-  if (program->size_params().size() < 1) return program;
+  if (program->size_params().empty()) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("unify_sizes")(program->hash()).finish(), [&] {
     const std::set<SizeVar> parameters(program->size_params().begin(), program->size_params().end());

@@ -70,11 +70,11 @@ TEST(Philox, Blocks) {
             (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(Philox, KeysDrawAndSplit) {
-  const Array key = draws::key(7, draws::Generator::philox4x32);
-  EXPECT_EQ(key.shape(), Shape{4});
-  EXPECT_EQ(draws::split(key, 3).shape(), (Shape{3, 4}));
-  EXPECT_EQ(draws::fold_in(key, 3).shape(), Shape{4});
+// What is drawn of keys of so many words.
+void expect_draws(const Array& key, std::int64_t words) {
+  EXPECT_EQ(key.shape(), Shape{words});
+  EXPECT_EQ(draws::split(key, 3).shape(), (Shape{3, words}));
+  EXPECT_EQ(draws::fold_in(key, 3).shape(), Shape{words});
   const Array x = draws::normal(key, {4001}, DType::f64);
   EXPECT_NEAR(tn::mean(x).item<double>(), 0, 0.06);
   EXPECT_NEAR(tn::mean(tn::square(x)).item<double>(), 1, 0.1);
@@ -83,6 +83,10 @@ TEST(Philox, KeysDrawAndSplit) {
     for (const std::int64_t n : {0, 1, 5}) EXPECT_EQ(draws::bits(key, {n, 3}, d).shape(), (Shape{n, 3}));
   const Array lanes = tn::jit(tn::vmap([](Array k) { return draws::gamma(k, 2.0, Shape{3}); }))(draws::split(key));
   tn::expect_close(lanes(1), draws::gamma(draws::split(key)(1), 2.0, Shape{3}), "lane", 1e-6);
+}
+
+TEST(Philox, KeysDrawAndSplit) {
+  expect_draws(draws::key(7, draws::Generator::philox4x32), 4);
   // The counter's first word overflows into the next.
   const Array last = tn::convert(tn::from(std::vector<std::int64_t>{1, 2, 0xFFFFFFFF, 0xFFFFFFFF}), DType::u32);
   const Array words = draws::bits(last, {8});
@@ -113,17 +117,7 @@ TEST(Pcg, NumbersOfNumPy) {
 }
 
 TEST(Pcg, KeysDrawAndSplit) {
-  const Array key = draws::key(7, draws::Generator::pcg64dxsm);
-  EXPECT_EQ(draws::split(key, 3).shape(), (Shape{3, 8}));
-  EXPECT_EQ(draws::fold_in(key, 3).shape(), Shape{8});
-  const Array x = draws::normal(key, {4001}, DType::f64);
-  EXPECT_NEAR(tn::mean(x).item<double>(), 0, 0.06);
-  EXPECT_NEAR(tn::mean(tn::square(x)).item<double>(), 1, 0.1);
-  EXPECT_EQ(sorted(draws::permutation(key, 9)), up_to(9));
-  for (const DType d : {DType::u8, DType::u16, DType::u32, DType::u64})
-    for (const std::int64_t n : {0, 1, 5}) EXPECT_EQ(draws::bits(key, {n, 3}, d).shape(), (Shape{n, 3}));
-  const Array lanes = tn::jit(tn::vmap([](Array k) { return draws::gamma(k, 2.0, Shape{3}); }))(draws::split(key));
-  tn::expect_close(lanes(1), draws::gamma(draws::split(key)(1), 2.0, Shape{3}), "lane", 1e-6);
+  expect_draws(draws::key(7, draws::Generator::pcg64dxsm), 8);
   EXPECT_THAT(tn::message_of([] { draws::bits(tn::zeros({6}, DType::u32), {2}); }),
               HasSubstr("the key is u32[6], not u32[2]"));
 }

@@ -30,4 +30,18 @@ inline void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vec
     EXPECT_TRUE(array_equal(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])))) << q;
 }
 
+// What native code gave of operands of a dtype, beside what the evaluator gave.
+inline void expect_native(const Arrays& got, const std::vector<Value>& want, DType dtype) {
+  const double tolerance = is_narrow(dtype) ? 0.05 : dtype == DType::f32 || dtype == DType::c64 ? 1e-4 : 1e-11;
+  ASSERT_EQ(want.size(), got.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const Array& a = got[i];
+    const Array b(std::get<Buffer>(want[i]));
+    if (is_integer(dtype))
+      EXPECT_TRUE(array_equal(a, b)) << a << b;
+    else
+      EXPECT_TRUE(allclose(a, b, tolerance, tolerance * 100)) << a << b;
+  }
+}
+
 }  // namespace tenon

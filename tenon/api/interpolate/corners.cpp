@@ -29,13 +29,6 @@ Array beside(const Array& x, std::size_t axes_of_rows) {
 
 }  // namespace
 
-DType index_dtype(const Array& x) {
-  Dim count = 1;
-  const Shape shape = x.shape();
-  for (const Dim& n : shape.dims()) count = count * n;
-  return count.try_value().value_or(0) >= (std::int64_t(1) << 31) ? DType::i64 : DType::i32;
-}
-
 Array sum_over_corners(const Array& x, const std::vector<std::vector<Place>>& axes, const Array& fill) {
   const std::vector<Dim> all = x.shape().dims();
   std::vector<Dim> flat{1};

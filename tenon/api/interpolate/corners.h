@@ -18,7 +18,4 @@ struct Place {
 // points, then the rest of x's. `fill` stands for elements that are not there.
 Array sum_over_corners(const Array& x, const std::vector<std::vector<Place>>& axes, const Array& fill);
 
-// The dtype of indices of x, whose elements are all counted by it.
-DType index_dtype(const Array& x);
-
 }  // namespace tenon::interpolate

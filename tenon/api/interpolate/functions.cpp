@@ -100,7 +100,7 @@ Array RegularGridInterpolator::operator()(const Operand& at) const {
   if (rank == 0 || at->shape()[rank - 1].try_value() != static_cast<std::int64_t>(points.size()))
     throw ShapeError(fmt::format("{}: {} coordinates of {} axes.", name, at->type().text(), points.size()),
                      "The last axis of the coordinates has one for each axis of the grid.");
-  const DType index = index_dtype(grid);
+  const DType index = index_dtype(grid.shape().elements());
   std::vector<std::vector<Place>> axes;
   MaybeArray outside;
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -66,7 +66,7 @@ struct Mapped {
   Array operator()(const Array& x, const Arrays& at, const ndimage::MapOptions& options) const {
     std::vector<std::vector<Place>> axes;
     for (std::size_t i = 0; i < x.rank(); ++i)
-      axes.push_back(places_of(widened(at[i]), x.shape()[i], interpolate::index_dtype(x), options));
+      axes.push_back(places_of(widened(at[i]), x.shape()[i], index_dtype(x.shape().elements()), options));
     const Array elements = x.dtype() == DType::bool_ ? convert(x, DType::i32) : widened(x);
     Array made = sum_over_corners(elements, axes, convert(options.fill, elements.dtype()));
     if (!is_inexact(x.dtype()) && is_inexact(made.dtype())) made = rounded_away(made);

@@ -32,8 +32,8 @@ Array searchsorted(const Operand& ordered, const Operand& values, Side side) {
   const Met met = in_one_dtype(Arrays{ordered, values});
   const Array a = met.operands[0], v = met.operands[1];
   const Dim n = a.shape()[0];
-  const DType d = n.known() && n.value() >= (std::int64_t(1) << 31) ? DType::i64 : DType::i32;
-  const Array none = zeros(v.shape(), d), count = convert(size_as_array(n), d);
+  const DType d = index_dtype(n);
+  const Array none = zeros(v.shape(), d), count = size_as_array(n, d);
   if (n.try_value() == 0) return none;
   // `found` elements are known to come before; steps are powers of two, the largest first.
   const auto tried = [&](const Array& found, const Array& step) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/bind.h"
-#include "tenon/ir/literal.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/promotion.h"
@@ -27,9 +26,9 @@ Taken square_of(std::string_view name, const Operand& given) {
   matrices::square(name, made.a.type());
   const Dim rows = matrices::rows_of(made.a.type()), columns = matrices::columns_of(made.a.type());
   if (rows != columns) {  // asked when it runs: not each function has an op that does
-    const std::string what = fmt::format("{}: the matrices of {} are not square.{}", name, made.a.type().text(),
-                                         lines_of(std::span(&made.a, 1)));
-    static_cast<void>(bind_op(require_equal_op(), require_equal_params(rows, columns, what), {}));
+    require_equal(rows, columns,
+                  fmt::format("{}: the matrices of {} are not square.{}", name, made.a.type().text(),
+                              lines_of(std::span(&made.a, 1))));
   }
   return made;
 }

@@ -144,7 +144,6 @@ Array log10(const Operand& x) {
   return is_complex(x->dtype()) ? log(x) / std::numbers::ln10 : special::log10_function({x});
 }
 namespace {
-Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
 Array times_minus_i(const Array& z) { return complex(imag(z), -real(z)); }
 }  // namespace
 
