@@ -71,6 +71,7 @@
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/linear_algebra.h"
 #include "tenon/ops/order.h"
+#include "tenon/ops/random.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/sorting.h"

@@ -88,7 +88,6 @@ RESULTS = {
     },
     "lax.linalg": {"Any": ["lu", "qr"]},
     "scipy.linalg": {"Any": ["qr"]},
-    "scipy.special": {"tuple[Array, Array]": ["fresnel", "sici"]},
     "scipy.signal": {"tuple[Array, Array]": ["csd", "istft", "welch"], "tuple[Array, Array, Array]": ["stft"]},
     "scipy.cluster.vq": {"tuple[Array, Array]": ["vq"]},
     "scipy.stats._samples": {"tuple[Array, Array]": ["mode"]},

@@ -4,9 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include "call.h"
-#include "op.h"
-#include "operands.h"
+#include "array.h"
 #include "rooms.h"
 #include "shapes.h"
 
@@ -22,12 +20,6 @@ nb::object named_axis(const std::string& name) {
 
 }  // namespace
 
-void add_collectives(nb::module_& module) {
-  module.def("named_axis", named_axis);
-  module.def("all_gather", [](ArrayLike x, const std::string& name) {
-    const Array a = x.array("all_gather");
-    return call_op("all_gather", [&] { return all_gather(op(a), name); });
-  });
-}
+void add_collectives(nb::module_& module) { module.def("named_axis", named_axis); }
 
 }  // namespace tenon::python

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "indexing.h"
 #include "interchange.h"
+#include "library.h"
 #include "rooms.h"
 #include "shapes.h"
 #include "source_lines.h"
@@ -29,24 +30,14 @@ NB_MODULE(_core, module) {
   add_finite(module);
   add_elementwise(module);
   add_reductions(module);
-  add_summaries(module);
-  add_vectors(module);
   add_movement(module);
   add_gathers(module);
-  add_contractions(module);
   add_cumulative(module);
-  add_attention(module);
-  add_convolutions(module);
   add_windows(module);
-  add_fourier(module);
-  add_signal(module);
   add_fields(module);
   add_rotations(module);
-  add_linalg(module);
-  add_special(module);
   add_stats(module);
   add_nn(module);
-  add_random(module);
   add_custom_rules(module);
   add_transforms(module);
   add_jit(module);
@@ -60,4 +51,5 @@ NB_MODULE(_core, module) {
   add_collectives(module);
   add_programs(module);
   add_rewrites(module);
+  add_library(module);
 }

@@ -1,13 +1,8 @@
-// Functions of neural networks, and first values of their parameters.
-#include "tenon/api/nn.h"
-
-#include <nanobind/stl/pair.h>
+// First values of the parameters of neural networks.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "axes.h"
 #include "call.h"
-#include "def_function.h"
 #include "dtypes.h"
 #include "named.h"
 #include "op.h"
@@ -18,53 +13,6 @@
 
 namespace tenon::python {
 namespace {
-
-using Masked = Array (*)(const Operand& x, const Axes& axes, const Operand& counted);
-void add_masked(nb::module_& module, const char* name, Masked f) {
-  module.def(name, [name, f](ArrayLike x, nb::handle axis, ArrayLike counted) {
-    const Array a = x.array(name), mask = counted.array(name);
-    const Axes axes = axes_from(axis, false);
-    return call_op(name, [&] { return f(op(a), axes, op(mask)); });
-  });
-}
-
-void add_along_axes(nb::module_& module) {
-  add_masked(module, "softmax", nn::softmax);
-  add_masked(module, "log_softmax", nn::log_softmax);
-  def_function(module, "glu", nn::glu);
-  module.def("logsumexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
-    const char* name = "logsumexp";
-    const Array a = x.array(name);
-    const Axes axes = axes_from(axis, keepdims);
-    const nn::LogSumExpOptions options{operand_or_none(name, weights), operand_or_none(name, counted)};
-    return call_op(name, [&] { return nn::logsumexp(op(a), axes, options); });
-  });
-  module.def("signed_logsumexp",
-             [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
-               const char* name = "logsumexp";
-               const Array a = x.array(name);
-               const Axes axes = axes_from(axis, keepdims);
-               const nn::LogSumExpOptions options{operand_or_none(name, weights), operand_or_none(name, counted)};
-               nn::SignedLog made = call_op(name, [&] { return nn::signed_logsumexp(op(a), axes, options); });
-               return std::pair(std::move(made.logarithm), std::move(made.sign));
-             });
-  module.def("logmeanexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle counted) {
-    const char* name = "logmeanexp";
-    const Array a = x.array(name);
-    const Axes axes = axes_from(axis, keepdims);
-    const auto mask = operand_or_none(name, counted);
-    return call_op(name, [&] { return nn::logmeanexp(op(a), axes, mask); });
-  });
-  module.def("standardize", [](ArrayLike x, nb::handle axis, nb::handle mean, nb::handle variance, ArrayLike epsilon,
-                               nb::handle counted) {
-    const char* name = "standardize";
-    const Array a = x.array(name);
-    const Axes axes = axes_from(axis, false);
-    const nn::StandardizeOptions options{operand_or_none(name, mean), operand_or_none(name, variance),
-                                         operand_or_none(name, counted), epsilon.array(name)};
-    return call_op(name, [&] { return nn::standardize(op(a), axes, options); });
-  });
-}
 
 constexpr Named<nn::initializers::Fan> fans[] = {{"fan_in", nn::initializers::Fan::in},
                                                  {"fan_out", nn::initializers::Fan::out},
@@ -119,19 +67,6 @@ void add_initializers(nb::module_& module) {
 
 void add_nn(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("nn");
-  def_function(module, "relu6", nn::relu6);
-  def_function(module, "hard_sigmoid", nn::hard_sigmoid);
-  def_function(module, "hard_silu", nn::hard_silu);
-  def_function(module, "hard_tanh", nn::hard_tanh);
-  def_function(module, "selu", nn::selu);
-  def_function(module, "soft_sign", nn::soft_sign);
-  def_function(module, "mish", nn::mish);
-  def_function(module, "sparse_plus", nn::sparse_plus);
-  def_function(module, "sparse_sigmoid", nn::sparse_sigmoid);
-  def_function(module, "log1mexp", nn::log1mexp);
-  def_function(module, "celu", nn::celu);
-  def_function(module, "squareplus", nn::squareplus);
-  add_along_axes(module);
   add_initializers(module);
 }
 

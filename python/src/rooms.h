@@ -9,28 +9,18 @@ namespace tenon::python {
 
 namespace nb = nanobind;
 
-void add_executor(nb::module_& module);      // executor.cpp
-void add_finite(nb::module_& module);        // finite.cpp
-void add_elementwise(nb::module_& module);   // elementwise.cpp
-void add_reductions(nb::module_& module);    // reductions.cpp
-void add_summaries(nb::module_& module);     // summaries.cpp
-void add_vectors(nb::module_& module);       // vectors.cpp
-void add_movement(nb::module_& module);      // movement.cpp
-void add_gathers(nb::module_& module);       // gathers.cpp
-void add_contractions(nb::module_& module);  // contractions.cpp
-void add_attention(nb::module_& module);     // attention.cpp
-void add_convolutions(nb::module_& module);  // convolution.cpp
-void add_cumulative(nb::module_& module);    // cumulative.cpp
-void add_fourier(nb::module_& module);       // fourier.cpp
-void add_signal(nb::module_& module);        // signal.cpp
-void add_fields(nb::module_& module);        // fields.cpp
-void add_rotations(nb::module_& module);     // rotations.cpp
-void add_linalg(nb::module_& module);        // linalg.cpp
-void add_windows(nb::module_& module);       // windows.cpp
-void add_special(nb::module_& module);       // special.cpp
-void add_stats(nb::module_& module);         // stats.cpp
-void add_nn(nb::module_& module);            // nn.cpp
-void add_random(nb::module_& module);        // random.cpp
+void add_executor(nb::module_& module);     // executor.cpp
+void add_finite(nb::module_& module);       // finite.cpp
+void add_elementwise(nb::module_& module);  // elementwise.cpp
+void add_reductions(nb::module_& module);   // reductions.cpp
+void add_movement(nb::module_& module);     // movement.cpp
+void add_gathers(nb::module_& module);      // gathers.cpp
+void add_cumulative(nb::module_& module);   // cumulative.cpp
+void add_fields(nb::module_& module);       // fields.cpp
+void add_rotations(nb::module_& module);    // rotations.cpp
+void add_windows(nb::module_& module);      // windows.cpp
+void add_stats(nb::module_& module);        // stats.cpp
+void add_nn(nb::module_& module);           // nn.cpp
 void add_custom_rules(nb::module_& module);
 void add_transforms(nb::module_& module);   // transforms.cpp
 void add_jit(nb::module_& module);          // jit.cpp

@@ -26,30 +26,6 @@ void add_of_three(nb::module_& module, const char* name, OfThree f) {
   });
 }
 
-constexpr Named<stats::Ties> ties[] = {{"average", stats::Ties::average},
-                                       {"min", stats::Ties::least},
-                                       {"max", stats::Ties::greatest},
-                                       {"dense", stats::Ties::dense},
-                                       {"ordinal", stats::Ties::ordinal}};
-
-void add_samples(nb::module_& module) {
-  module.def("mode", [](ArrayLike x, std::int64_t axis) {
-    const Array a = x.array("mode");
-    stats::Mode made = call_op("mode", [&] { return stats::mode(op(a), axis); });
-    return std::pair(std::move(made.value), std::move(made.count));
-  });
-  module.def("rankdata", [](ArrayLike x, std::int64_t axis, const std::string& method, DTypeArgument dtype) {
-    const Array a = x.array("rankdata");
-    const stats::Ties of_equal = by_name("rankdata", "method", ties, method);
-    return call_op("rankdata", [&] { return stats::rankdata(op(a), axis, of_equal, dtype); });
-  });
-  module.def("sem", [](ArrayLike x, nb::handle axis, bool keepdims, std::int64_t ddof, bool without_nan) {
-    const Array a = x.array("sem");
-    const Axes axes = axes_from(axis, keepdims);
-    return call_op("sem", [&] { return stats::sem(op(a), axes, {ddof, without_nan}); });
-  });
-}
-
 constexpr Named<stats::Bandwidth> rules[] = {{"scott", stats::Bandwidth::scott},
                                              {"silverman", stats::Bandwidth::silverman}};
 
@@ -113,7 +89,6 @@ void add_kde(nb::module_& module) {
 }  // namespace
 
 void add_stats(nb::module_& module) {
-  add_samples(module);
   add_kde(module);
   module.def("distribution", [](const std::string& name, const std::string& quantity, nb::args arguments) {
     Arrays arrays;

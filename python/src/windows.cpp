@@ -1,25 +1,32 @@
-// Reductions over windows, and pooling.
+// Reductions over windows by functions of Python's.
 #include "tenon/api/windows.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include "call.h"
 #include "functions.h"
-#include "named.h"
 #include "op.h"
 #include "operands.h"
-#include "padding.h"
 #include "rooms.h"
 
 namespace tenon::python {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
+using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
+using PaddingLike = std::variant<std::string, Pads>;
 
-constexpr Named<WindowReduction> reductions[] = {{"add", WindowReduction::sum},     {"mul", WindowReduction::prod},
-                                                 {"max", WindowReduction::max},     {"min", WindowReduction::min},
-                                                 {"and", WindowReduction::bit_and}, {"or", WindowReduction::bit_or},
-                                                 {"xor", WindowReduction::bit_xor}};
-WindowReduction reduction_from(std::string_view name) {
-  return by_name("reduce_window", "reduction", reductions, name);
+std::variant<Padding, Pads> padding_from(const char* name, const PaddingLike& padding) {
+  if (const auto* pads = std::get_if<Pads>(&padding)) return *pads;
+  const auto& kind = std::get<std::string>(padding);
+  if (kind == "SAME") return Padding::same;
+  if (kind == "SAME_LOWER") return Padding::same_lower;
+  if (kind == "VALID") return Padding::valid;
+  throw nb::value_error(
+      (std::string(name) + ": padding is SAME, SAME_LOWER, VALID or pairs, not " + kind + ".").c_str());
 }
 
 WindowOptions window_options(const char* name, Integers strides, const PaddingLike& padding,
@@ -52,40 +59,10 @@ nb::object reduce_window_by(nb::handle f, nb::handle xs, nb::handle inits, const
   });
 }
 
-using Pool = Array(const Operand& x, const Integers& window, const WindowOptions& options);
-template <Pool pool>
-void add_pool(nb::module_& module, const char* name) {
-  module.def(name, [name](ArrayLike x, Integers window, Integers strides, PaddingLike padding) {
-    const Array a = x.array(name);
-    const WindowOptions options = window_options(name, std::move(strides), padding);
-    return call_op(name, [&] { return pool(op(a), window, options); });
-  });
-}
-
 }  // namespace
 
 void add_windows(nb::module_& module) {
-  module.def("reduce_window", [](const std::string& reduction, ArrayLike x, Integers window, Integers strides,
-                                 PaddingLike padding, Integers base_dilation, Integers window_dilation) {
-    constexpr const char* name = "reduce_window";
-    const Array a = x.array(name);
-    const WindowOptions options =
-        window_options(name, std::move(strides), padding, std::move(base_dilation), std::move(window_dilation));
-    return call_op(name, [&] { return reduce_window(reduction_from(reduction), op(a), window, options); });
-  });
   module.def("reduce_window_by", reduce_window_by);
-  const auto add_selection = [&]<class Select>(const char* name, Select select) {
-    module.def(
-        name, [name, select](const std::string& reduction, ArrayLike x, ArrayLike y, Integers window, Integers strides,
-                             PaddingLike padding, Integers base_dilation, Integers window_dilation) {
-          const Array a = x.array(name), b = y.array(name);
-          const WindowOptions options =
-              window_options(name, std::move(strides), padding, std::move(base_dilation), std::move(window_dilation));
-          return call_op(name, [&] { return select(reduction_from(reduction), op(a), op(b), window, options); });
-        });
-  };
-  add_selection("select_and_scatter_add", [](auto&&... all) { return select_and_scatter_add(all...); });
-  add_selection("select_and_gather_add", [](auto&&... all) { return select_and_gather_add(all...); });
   module.def("select_and_scatter", [](nb::handle select, nb::handle combine, ArrayLike x, ArrayLike source,
                                       ArrayLike init, Integers window, Integers strides, PaddingLike padding) {
     constexpr const char* name = "select_and_scatter";
@@ -100,14 +77,6 @@ void add_windows(nb::module_& module) {
       return api_detail::select_and_scatter_by(first, second, a, b, c, window,
                                                window_options(name, std::move(strides), padding));
     });
-  });
-  add_pool<max_pool>(module, "max_pool");
-  add_pool<min_pool>(module, "min_pool");
-  module.def("avg_pool", [](ArrayLike x, Integers window, Integers strides, PaddingLike padding, bool count_padding) {
-    constexpr const char* name = "avg_pool";
-    const Array a = x.array(name);
-    const WindowOptions options = window_options(name, std::move(strides), padding);
-    return call_op(name, [&] { return avg_pool(op(a), window, options, count_padding); });
   });
 }
 

@@ -19,7 +19,7 @@ def schur(a, output="real"):
     """
     if output not in ("real", "complex"):
         raise ValueError(f"schur: output is 'real' or 'complex', not {output!r}.")
-    return _core.schur(tnp.asarray(a), output == "complex")
+    return _core.tn.linalg.schur(tnp.asarray(a), complex=output == "complex")
 
 
 def rsf2csf(T, Z, check_finite=True):
@@ -28,8 +28,8 @@ def rsf2csf(T, Z, check_finite=True):
     >>> [part.dtype.name for part in rsf2csf(*schur([[0.0, 1.0], [-1.0, 0.0]]))]
     ['complex128', 'complex128']
     """
-    T, turned = _core.schur(tnp.asarray(T), True)
-    return T, _core.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
+    T, turned = _core.tn.linalg.schur(tnp.asarray(T), complex=True)
+    return T, _core.tn.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
 
 
 def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
@@ -43,7 +43,7 @@ def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
         raise ValueError(f"polar: side is 'right' or 'left', not {side!r}.")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: method is 'qdwh' or 'svd', not {method!r}.")
-    return _core.polar(tnp.asarray(a), side == "left")
+    return _core.tn.linalg.polar(tnp.asarray(a), left=side == "left")
 
 
 def sqrtm(A, blocksize=1):
@@ -54,7 +54,7 @@ def sqrtm(A, blocksize=1):
     """
     if blocksize > 1:
         raise NotImplementedError("sqrtm: blocks of more than one row are not there.")
-    return _core.sqrtm(tnp.asarray(A))
+    return _core.tn.linalg.sqrtm(tnp.asarray(A))
 
 
 def funm(A, func, disp=True):
@@ -69,7 +69,7 @@ def funm(A, func, disp=True):
     a = _square(A, "funm")
     if a.ndim != 2:
         raise ValueError(f"funm: one square matrix, not of shape {a.shape}.")
-    t, z = _core.schur(a, True)
+    t, z = _core.tn.linalg.schur(a, complex=True)
     n = t.shape[0]
     values = tnp.diagonal(t)
     start = tnp.diag(_core.convert(func(values), t.dtype))
@@ -79,12 +79,12 @@ def funm(A, func, disp=True):
 
     def diagonal_above(k, made):
         # f(t)·t = t·f(t), of which all terms but this diagonal's are known.
-        numerator = _core.matmul(made, t) - _core.matmul(t, made)
+        numerator = _core.tn.matmul(made, t) - _core.tn.matmul(t, made)
         here = _core.equal(beside, _core.convert(k, "int32"))
         return _core.where(here, numerator / _core.where(_core.equal(apart, 0), -1, apart), made)
 
     made = fori_loop(1, n, diagonal_above, start) if n > 1 else start
-    made = _core.matmul(_core.matmul(z, made), _adjoint(z))
+    made = _core.tn.matmul(_core.tn.matmul(z, made), _adjoint(z))
     if disp:
         return made
     eps = float(tnp.finfo(made.dtype).eps)
@@ -122,7 +122,7 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
-    return _core.solve_sylvester(*(tnp.asarray(x) for x in (A, B, C)), method == "eigen", float(tol))
+    return _core.tn.linalg.solve_sylvester(*(tnp.asarray(x) for x in (A, B, C)), by_eigenvectors=method == "eigen", tolerance=float(tol))
 
 
 def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None, tol=None, key=None):
@@ -149,6 +149,6 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
     a = tnp.diag(d) + (tnp.diag(e, -1) if e.size else 0)
     part = slice(None) if select == "a" else slice(select_range[0], select_range[1] + 1)
     if eigvals_only:
-        return _core.eigvalsh(a, True, False)[part]
-    w, v = _core.eigh(a, True, False)
+        return _core.tn.linalg.eigvalsh(a, lower=True, symmetrize=False)[part]
+    w, v = _core.tn.linalg.eigh(a, lower=True, symmetrize=False)
     return w[part], v[:, part]

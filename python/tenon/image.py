@@ -50,7 +50,7 @@ def resize(image, shape, method, antialias=True, precision=None):
     >>> resize([0.0, 1.0], (4,), "linear").tolist()
     [0.0, 0.25, 0.75, 1.0]
     """
-    return _core.resize_image(asarray(image), shape, _name(method), bool(antialias))
+    return _core.tn.image.resize(asarray(image), shape, method=_name(method), antialias=bool(antialias))
 
 
 def scale_and_translate(image, shape, spatial_dims, scale, translation, method, antialias=True, precision=None):
@@ -60,5 +60,5 @@ def scale_and_translate(image, shape, spatial_dims, scale, translation, method, 
     >>> scale_and_translate([1.0, 2.0, 3.0], (3,), (0,), [1.0], [1.0], "linear").tolist()
     [0.0, 1.0, 2.0]
     """
-    return _core.scale_and_translate(asarray(image), shape, [operator.index(d) for d in spatial_dims], asarray(scale),
-                                     asarray(translation), _name(method), bool(antialias))
+    return _core.tn.image.scale_and_translate(asarray(image), shape, [operator.index(d) for d in spatial_dims], asarray(scale),
+                                     asarray(translation), method=_name(method), antialias=bool(antialias))

@@ -46,8 +46,8 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
         raise ValueError(f"Invalid 'trans' value {trans}")
     a = tnp.asarray(a)
     b, shaped = _columns(a, b)
-    return shaped(_core.triangular_solve(a, b, True, bool(lower), trans not in (0, "N"), trans in (2, "C"),
-                                         bool(unit_diagonal)))
+    return shaped(_core.tn.triangular_solve(a, b, left_side=True, lower=bool(lower), transpose_a=trans not in (0, "N"), conjugate_a=trans in (2, "C"),
+                                         unit_diagonal=bool(unit_diagonal)))
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
@@ -62,7 +62,7 @@ def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
 def triangular_factor(a, lower):
     """The factor of Cholesky, lower or upper triangular, of which that triangle of a is read."""
     a = tnp.asarray(a)
-    made = _core.cholesky(a if lower else _adjoint(a), False)
+    made = _core.tn.cholesky(a if lower else _adjoint(a), symmetrize=False)
     return made if lower else _adjoint(made)
 
 
@@ -83,7 +83,7 @@ def lu_factor(a, overwrite_a=False, check_finite=True):
     >>> lu_factor([[1.0, 2.0], [4.0, 4.0]])[1].tolist()
     [1, 1]
     """
-    return _core.lu_factor(tnp.asarray(a))[:2]
+    return _core.tn.linalg.lu_factor(tnp.asarray(a))[:2]
 
 
 def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
@@ -97,7 +97,7 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     if trans not in (0, 1, 2):
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
     b, shaped = _columns(factors, b)
-    return shaped(_core.lu_solve(factors, tnp.asarray(pivots), b, trans != 0, trans == 2))
+    return shaped(_core.tn.linalg.lu_solve(factors, tnp.asarray(pivots), b, transpose=trans != 0, conjugate=trans == 2))
 
 
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
@@ -107,8 +107,8 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
     >>> p.tolist(), u.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [[4.0, 4.0], [0.0, 1.0]])
     """
-    p, lower, upper = _core.lu(tnp.asarray(a))
-    return (_core.matmul(p, lower), upper) if permute_l else (p, lower, upper)
+    p, lower, upper = _core.tn.linalg.lu(tnp.asarray(a))
+    return (_core.tn.matmul(p, lower), upper) if permute_l else (p, lower, upper)
 
 
 def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a=False, overwrite_c=False):
@@ -120,10 +120,10 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
-    q, *others = (_core.pivoted_qr if pivoting else _core.qr)(tnp.asarray(a), False)
+    q, *others = (_core.tn.linalg.pivoted_qr if pivoting else _core.tn.linalg.qr)(tnp.asarray(a), full_matrices=False)
     c = tnp.asarray(c)
     q = _core.conj(q) if conjugate else q
-    return (_core.matmul(c, q) if mode == "right" else _core.matmul(q, c), *others)
+    return (_core.tn.matmul(c, q) if mode == "right" else _core.tn.matmul(q, c), *others)
 
 
 def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
@@ -133,7 +133,7 @@ def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     >>> hessenberg([[1.0, 2.0], [3.0, 4.0]]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    h, q = _core.hessenberg(tnp.asarray(a))
+    h, q = _core.tn.linalg.hessenberg(tnp.asarray(a))
     return (h, q) if calc_q else h
 
 
@@ -146,7 +146,7 @@ def expm(A, *, upper_triangular=False, max_squarings=16):
     >>> expm([[0.0, 1.0], [0.0, 0.0]]).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    return _core.expm(_square(A, "expm"), int(max_squarings))
+    return _core.tn.linalg.expm(_square(A, "expm"), max_squarings=int(max_squarings))
 
 
 # --- matrices of one form ---
@@ -224,7 +224,7 @@ def companion(a):
     >>> companion([1.0, -3.0, 2.0]).tolist()
     [[3.0, -2.0], [1.0, 0.0]]
     """
-    return _core.companion(tnp.asarray(a))
+    return _core.tn.companion(tnp.asarray(a))
 
 
 def convolution_matrix(a, n, mode="full"):

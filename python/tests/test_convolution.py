@@ -161,7 +161,7 @@ def test_errors():
         (lambda: lax.conv(x, w[:, :1], (1,), "VALID"), "has 2 channels, the weights .* take 1"),
         (lambda: lax.conv(x, w, (1, 1), "VALID"), "2 strides of 1 axes"),
         (lambda: lax.conv(x, w, (0,), "VALID"), "0 is among the strides"),
-        (lambda: lax.conv(x, w, (1,), "FULL"), "padding is SAME"),
+        (lambda: lax.conv(x, w, (1,), "FULL"), "padding is 'FULL'; it is one of 'VALID', 'SAME'"),
         (lambda: lax.conv(x, w, (1,), [(0, 0), (0, 0)]), "2 pairs of padding for 1 axes"),
         (lambda: lax.conv_general_dilated(x, w, (1,), "SAME", (2,)), "String padding"),
         (lambda: lax.conv_general_dilated(x, w, (1,), "VALID", feature_group_count=2), "channels"),

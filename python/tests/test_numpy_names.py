@@ -170,7 +170,7 @@ def test_weighted_quantiles():
     against_numpy("quantile", x, 0.5, 0, weights=w, method="inverted_cdf", keepdims=True)
     with pytest.raises(NotImplementedError, match="linear doesn't support weights"):
         tnp.quantile(x, 0.5, weights=w)
-    with pytest.raises(ValueError, match="'beta' is none of 'linear'"):
+    with pytest.raises(ValueError, match="method is 'beta'; it is one of 'linear'"):
         tnp.quantile(x, 0.5, method="beta")
 
 

@@ -119,7 +119,7 @@ def test_dtypes(dtype):
     some = {"b": ("and", "or", "xor", "max", "min"), "i": (*KINDS, "and", "or", "xor"), "u": (*KINDS, "and", "or", "xor"), "c": ("add", "mul"), "f": tuple(KINDS)}[kind]
     bits = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
     for name in some:
-        made = _core.reduce_window(name, x, list(case[1]), list(case[2]), case[3], [], [])
+        made = _core.tn.reduce_window(name, x, list(case[1]), strides=list(case[2]), padding=case[3], base_dilation=[], window_dilation=[])
         assert made.dtype == x.dtype
         of = bits.get(name) or KINDS[name][1]
         if kind in "iub":
@@ -182,8 +182,9 @@ def test_selection():
     x, ct = numbers((5, 6), True), numbers((2, 3))
     options = ([2, 3], [2, 2], [(0, 0), (1, 1)])
     wanted = given_back(x, ct, np.less_equal, *options, (1, 1), (1, 1))
-    near(_core.select_and_scatter_add("min", x, ct, *options, [], []), wanted)
-    near(_core.select_and_gather_add("min", x, x, *options, [], []), plain(x, np.minimum, np.inf, *options, (1, 1), (1, 1)))
+    named = dict(zip(("window", "strides", "padding"), options))
+    near(_core.tn.select_and_scatter_add("min", x, ct, **named), wanted)
+    near(_core.tn.select_and_gather_add("min", x, x, **named), plain(x, np.minimum, np.inf, *options, (1, 1), (1, 1)))
     largest = _core.select_and_scatter(lambda a, b: a <= b, lambda a, b: a + b, x, ct, 1.0, *options)
     near(largest, wanted + 1)
 
@@ -214,13 +215,13 @@ def test_large_windows():
     (lambda: lax.reduce_window(np.ones(3), 0.0, lax.add, (2,), (0,)), ValueError, "0 is among the strides"),
     (lambda: lax.reduce_window(np.ones(3), 0.0, lax.add, (0,)), ValueError, "0 is among the sizes of the window"),
     (lambda: lax.reduce_window(np.ones(3), 0.0, lax.add, (2,), padding=[(0, 0)] * 2), ValueError, "2 pairs of padding for f64\\[3\\]"),
-    (lambda: lax.reduce_window(np.ones(3), 0.0, lax.add, (2,), padding="FULL"), ValueError, "padding is SAME, SAME_LOWER, VALID or pairs"),
+    (lambda: lax.reduce_window(np.ones(3), 0.0, lax.add, (2,), padding="FULL"), ValueError, "padding is 'FULL'; it is one of 'VALID', 'SAME'"),
     (lambda: lax.reduce_window((np.ones(3), np.ones(4)), (0.0, 0.0), lambda a, b: a, (2,)), ValueError, "All arrays have one shape"),
     (lambda: lax.reduce_window((np.ones(3),), 0.0, lax.add, (2,)), ValueError, "trees of one structure"),
     (lambda: tn.nn.max_pool(np.ones(3), (2,)), ValueError, "max_pool: a window of 1 sizes over f64\\[3\\]"),
-    (lambda: _core.reduce_window("max", np.ones(2, complex), [1], [], "VALID", [], []), TypeError, "c128\\[2\\] has no order"),
-    (lambda: _core.reduce_window("add", np.ones(2, bool), [1], [], "VALID", [], []), TypeError, "has no sums and products"),
-    (lambda: _core.reduce_window("and", np.ones(2), [1], [], "VALID", [], []), TypeError, "has no bits"),
+    (lambda: _core.tn.reduce_window("max", np.ones(2, complex), [1], strides=[], padding="VALID", base_dilation=[], window_dilation=[]), TypeError, "c128\\[2\\] has no order"),
+    (lambda: _core.tn.reduce_window("add", np.ones(2, bool), [1], strides=[], padding="VALID", base_dilation=[], window_dilation=[]), TypeError, "has no sums and products"),
+    (lambda: _core.tn.reduce_window("and", np.ones(2), [1], strides=[], padding="VALID", base_dilation=[], window_dilation=[]), TypeError, "has no bits"),
 ])
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):

@@ -206,11 +206,11 @@ struct MatrixNormOptions {
   std::int64_t rows = -2, columns = -1;  // axes
   bool keepdims = false;
 };
-Array matrix_norm(const Operand& x, MatrixNorm kind = MatrixNorm::frobenius, const MatrixNormOptions& options = {});
+Array matrix_norm(const Operand& x, MatrixNorm ord = MatrixNorm::frobenius, const MatrixNormOptions& options = {});
 // The norm of a times that of its inverse: [...], infinity of a singular matrix; of `two` and `minus_two` matrices need
 // not be square.
 //   linalg::cond(Array{{2.f, 0.f}, {0.f, 0.5f}})   // 4
-Array cond(const Operand& a, MatrixNorm kind = MatrixNorm::two);
+Array cond(const Operand& a, MatrixNorm ord = MatrixNorm::two);
 
 // a times itself, n times, a: [..., m, m]; of negative n the powers of its inverse. About 2·log2(n) products.
 //   linalg::matrix_power(Array{{1, 1}, {1, 0}}, 10)   // {{89, 55}, {55, 34}}

@@ -14,7 +14,7 @@ namespace tenon::ndimage {
 enum class Beyond { constant, nearest, wrap, mirror, reflect };
 struct MapOptions {
   std::int64_t order = 1;  // 0: the nearest element, halves away from 0; 1: straight lines between elements
-  Beyond beyond = Beyond::constant;
+  Beyond mode = Beyond::constant;
   Array fill = 0.0;  // the value of Beyond::constant
 };
 

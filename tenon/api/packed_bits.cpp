@@ -51,7 +51,7 @@ Array packbits(const Operand& given, const PackOptions& options) {
       with_zeros_behind(convert(last.x != Array(Scalar::zero(given->dtype())), DType::u8), 8 * n - last.size);
   Shape eight = last.before;
   eight.push_back(n), eight.push_back(8);
-  return move_axis(convert(sum(shift_left(reshape(bits, eight), bit_places(options.order)), -1), DType::u8), -1,
+  return move_axis(convert(sum(shift_left(reshape(bits, eight), bit_places(options.bitorder)), -1), DType::u8), -1,
                    last.axis);
 }
 
@@ -63,7 +63,8 @@ Array unpackbits(const Operand& given, const UnpackOptions& options) {
         fmt::format("{}: Expected an input array of unsigned byte data type: {}.", name, given->type().text()),
         "Convert it to u8.");
   const BitsLast last = with_bits_last(name, given, options.axis);
-  const Array bits = shift_right(expand_dims(last.x, -1), bit_places(options.order)) & Array(Scalar(std::uint8_t(1)));
+  const Array bits =
+      shift_right(expand_dims(last.x, -1), bit_places(options.bitorder)) & Array(Scalar(std::uint8_t(1)));
   const Dim n = 8 * last.size;
   Shape row = last.before;
   row.push_back(n);

@@ -13,7 +13,7 @@ enum class BitOrder : std::uint8_t { big, little };  // whether the first elemen
 
 struct PackOptions {
   std::optional<std::int64_t> axis = {};
-  BitOrder order = BitOrder::big;
+  BitOrder bitorder = BitOrder::big;
 };
 // Eight elements along the axis as one byte, u8, a bit each: whether it is not 0. Bits behind the last element are 0.
 // Of bool and integers: else a DTypeError.
@@ -25,7 +25,7 @@ Array packbits(const Operand& x, const PackOptions& options = {});
 //   unpackbits(convert(Array{5}, DType::u8))   // 0 0 0 0 0 1 0 1
 struct UnpackOptions {
   std::optional<std::int64_t> axis = {}, count = {};
-  BitOrder order = BitOrder::big;
+  BitOrder bitorder = BitOrder::big;
 };
 Array unpackbits(const Operand& x, const UnpackOptions& options = {});
 

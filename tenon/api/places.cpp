@@ -68,7 +68,7 @@ std::vector<Array> unravel_index(const Operand& numbers, const Shape& shape) {
   return made;
 }
 
-Array ravel_index(std::span<const Array> indices, const Shape& shape, Outside outside, const Source& where) {
+Array ravel_index(std::span<const Array> indices, const Shape& shape, Outside mode, const Source& where) {
   constexpr std::string_view name = "ravel_index";
   const SourceScope place(where, name);
   if (indices.size() != shape.rank() || indices.empty())
@@ -80,14 +80,14 @@ Array ravel_index(std::span<const Array> indices, const Shape& shape, Outside ou
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     Array at = met.operands[axis];
     const Array n = size_as_array(shape[axis], at.dtype());
-    if (outside == Outside::clip) at = clamp(at, 0, max(n, 1) - 1);
-    if (outside == Outside::wrap) at = remainder(at, max(n, 1));
+    if (mode == Outside::clip) at = clamp(at, 0, max(n, 1) - 1);
+    if (mode == Outside::wrap) at = remainder(at, max(n, 1));
     made = axis == 0 ? at : made * n + at;
   }
   return made.with_weak(met.weak);
 }
 
-Array put(const Operand& x, const Operand& numbers, const Operand& values, Outside outside) {
+Array put(const Operand& x, const Operand& numbers, const Operand& values, Outside mode) {
   constexpr std::string_view name = "put";
   const SourceScope place(x.where(), name);
   require_whole(name, numbers);
@@ -95,9 +95,9 @@ Array put(const Operand& x, const Operand& numbers, const Operand& values, Outsi
   const Dim n = flat.shape()[0];
   const DType dtype = index_dtype(n);
   Array at = convert(in_a_row(numbers), dtype).with_weak(false);
-  if (outside == Outside::wrap) at = remainder(at, size_at_least_one(n, dtype));
+  if (mode == Outside::wrap) at = remainder(at, size_at_least_one(n, dtype));
   const Array each = again(given, iota(dtype, at.shape(), 0));
-  const ScatterOptions options{.mode = outside == Outside::ignore ? IndexMode::fill : IndexMode::clip};
+  const ScatterOptions options{.mode = mode == Outside::ignore ? IndexMode::fill : IndexMode::clip};
   const Array made = scatter_at(ScatterKind::set, flat, std::span(&at, 1), {0}, each, options);
   return reshape(made, x->shape()).with_weak(x->weak());
 }

@@ -34,17 +34,17 @@ std::vector<Array> unravel_index(const Operand& numbers, const Shape& shape);
 // The numbers of elements whose index along each axis is given. Indices broadcast. Throws ShapeError where there is not
 // one for each axis.
 //   ravel_index({Array{0, 1}, Array{2, 2}}, {2, 3})   // 2 5
-Array ravel_index(std::span<const Array> indices, const Shape& shape, Outside outside = Outside::ignore,
+Array ravel_index(std::span<const Array> indices, const Shape& shape, Outside mode = Outside::ignore,
                   const Source& where = std::source_location::current());
-inline Array ravel_index(std::initializer_list<Array> indices, const Shape& shape, Outside outside = Outside::ignore,
+inline Array ravel_index(std::initializer_list<Array> indices, const Shape& shape, Outside mode = Outside::ignore,
                          const Source& where = std::source_location::current()) {
-  return ravel_index(std::span(indices.begin(), indices.size()), shape, outside, where);
+  return ravel_index(std::span(indices.begin(), indices.size()), shape, mode, where);
 }
 
 // x with values, again and again where they are fewer, at the elements of these numbers in a row; those outside are
 // left out where they are ignored. Of an element that is named several times the last value stays.
 //   put(Array{1, 2, 3, 4}, Array{0, -1}, Array{8, 9})   // 8 2 3 9
-Array put(const Operand& x, const Operand& numbers, const Operand& values, Outside outside = Outside::clip);
+Array put(const Operand& x, const Operand& numbers, const Operand& values, Outside mode = Outside::clip);
 // x with values, one after another and again from the first, where the mask holds, which has as many elements. Throws
 // ShapeError without values, or where the mask has others.
 //   place(Array{1, 2, 3}, Array{true, false, true}, Array{8, 9})   // 8 2 9

@@ -23,7 +23,7 @@ Mode mode(const Operand& x, std::int64_t axis = 0);
 // that have one. Time of two sorts.
 //   stats::rankdata(Array{20.f, 10.f, 20.f})   // 2.5 1 2.5
 enum class Ties : std::uint8_t { average, least, greatest, dense, ordinal };
-Array rankdata(const Operand& x, std::int64_t axis = -1, Ties ties = Ties::average, DType dtype = DType::f32);
+Array rankdata(const Operand& x, std::int64_t axis = -1, Ties method = Ties::average, DType dtype = DType::f32);
 
 // The standard error of the mean along axes: the standard deviation over the root of the count. `without_nan`: of the
 // numbers that are not NaN.

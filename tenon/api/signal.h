@@ -21,7 +21,7 @@ enum class Extent { full, same, largest, valid };
 // errors of the size of the largest result. `automatic` are sums.
 enum class ConvolutionMethod { automatic, direct, fft };
 struct SignalOptions {
-  Extent extent = Extent::full;
+  Extent mode = Extent::full;
   ConvolutionMethod method = ConvolutionMethod::automatic;
 };
 
@@ -33,11 +33,11 @@ Array convolve(const Operand& a, const Operand& b, const SignalOptions& options 
 //   signal::correlate(Array{1.f, 2.f, 3.f}, Array{0.f, 1.f})   // 1 2 3 0
 Array correlate(const Operand& a, const Operand& b, const SignalOptions& options = {});
 // The same of matrices.
-Array convolve2d(const Operand& a, const Operand& b, Extent extent = Extent::full);
-Array correlate2d(const Operand& a, const Operand& b, Extent extent = Extent::full);
+Array convolve2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
+Array correlate2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
 
 struct FftConvolveOptions {
-  Extent extent = Extent::full;
+  Extent mode = Extent::full;
   std::optional<std::vector<std::int64_t>> axes = {};  // all, where they are not given; the others have equal sizes
 };
 // `convolve` along axes by Fourier transforms. Zero elements of an operand make zeros.
@@ -48,7 +48,7 @@ Array fftconvolve(const Operand& a, const Operand& b, const FftConvolveOptions& 
 enum class Trend { none, constant, linear };
 struct DetrendOptions {
   std::int64_t axis = -1;
-  Trend trend = Trend::linear;
+  Trend type = Trend::linear;
   std::vector<std::int64_t> breaks = {};  // where another straight line begins
 };
 // x without its trend along an axis. Throws ShapeError where a break lies outside of the axis.
@@ -95,7 +95,7 @@ Spectrum welch(const Operand& x, const SpectrumOptions& options = {});
 enum class Edge { none, zeros, even, odd, constant };
 struct StftOptions : SegmentOptions {
   StftOptions() { trend = Trend::none; }
-  Edge edge = Edge::zeros;
+  Edge boundary = Edge::zeros;
   bool padded = true;  // zeros behind, so that the last samples are in a segment
 };
 struct Stft {
@@ -111,7 +111,7 @@ struct IstftOptions {
   std::optional<Array> window = {};
   std::optional<std::int64_t> segment = {}, overlap = {}, length = {};
   bool onesided = true;
-  bool edge = true;  // half a segment before and behind is left out
+  bool boundary = true;  // half a segment before and behind is left out
   std::int64_t time_axis = -1, frequency_axis = -2;
 };
 struct Signal {

@@ -24,7 +24,7 @@ Array cross(const Operand& given_a, const Operand& given_b, const CrossAxes& axe
                        "Name the axis of the components.");
     return last;
   };
-  const Array a = vectors(met.operands[0], axes.a), b = vectors(met.operands[1], axes.b);
+  const Array a = vectors(met.operands[0], axes.axisa), b = vectors(met.operands[1], axes.axisb);
   const auto part = [](const Array& x, std::int64_t i) { return squeeze(slice_in_dim(x, i, i + 1, -1), -1); };
   const std::int64_t n = a.size(-1), m = b.size(-1);
   const Array third = part(a, 0) * part(b, 1) - part(a, 1) * part(b, 0);
@@ -40,7 +40,7 @@ Array cross(const Operand& given_a, const Operand& given_b, const CrossAxes& axe
     first = part(a, 1) * part(b, 2);
     second = -part(a, 0) * part(b, 2);
   }
-  return move_axis(stack({first, second, third}, static_cast<std::int64_t>(third.rank())), -1, axes.result);
+  return move_axis(stack({first, second, third}, static_cast<std::int64_t>(third.rank())), -1, axes.axisc);
 }
 
 Array kron(const Operand& a, const Operand& b) {

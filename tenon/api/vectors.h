@@ -8,12 +8,12 @@
 
 namespace tenon {
 
-// The vector product of vectors of 2 or 3 along these axes, the result's along `result`; a third component that is not
+// The vector product of vectors of 2 or 3 along these axes, the result's along `axisc`; a third component that is not
 // there is 0. Of two vectors of 2 the third component alone, without the axis. Other axes broadcast, and operands meet
 // in one dtype. Throws ShapeError where there are other numbers of components.
 //   cross(Array{1.f, 0.f}, Array{0.f, 1.f}, CrossAxes{})   // 1
 struct CrossAxes {
-  std::int64_t a = -1, b = -1, result = -1;
+  std::int64_t axisa = -1, axisb = -1, axisc = -1;
 };
 Array cross(const Operand& a, const Operand& b, const CrossAxes& axes);
 

@@ -220,5 +220,34 @@ TEST(Initializers, Errors) {
   EXPECT_THAT(said([&] { first_values::delta_orthogonal()(key, {4, 2}); }), HasSubstr("has 2 axes"));
 }
 
+TEST(FirstValues, HaveTheVarianceOfTheirNames) {
+  struct Named {
+    const char* name;
+    first_values::Initializer initializer;
+    double variance;
+  };
+  const double inputs = 400, outputs = 100;
+  const Named all[] = {{"glorot_uniform", first_values::glorot_uniform(), 2 / (inputs + outputs)},
+                       {"glorot_normal", first_values::glorot_normal(), 2 / (inputs + outputs)},
+                       {"xavier_uniform", first_values::xavier_uniform(), 2 / (inputs + outputs)},
+                       {"xavier_normal", first_values::xavier_normal(), 2 / (inputs + outputs)},
+                       {"lecun_uniform", first_values::lecun_uniform(), 1 / inputs},
+                       {"lecun_normal", first_values::lecun_normal(), 1 / inputs},
+                       {"he_uniform", first_values::he_uniform(), 2 / inputs},
+                       {"he_normal", first_values::he_normal(), 2 / inputs},
+                       {"kaiming_uniform", first_values::kaiming_uniform(), 2 / inputs},
+                       {"kaiming_normal", first_values::kaiming_normal(), 2 / inputs}};
+  for (const Named& each : all) {
+    const Array drawn = each.initializer(tn::random::key(1), {400, 100}, DType::f64);
+    EXPECT_EQ(drawn.shape(), Shape({400, 100}));
+    const double deviation = std::sqrt(each.variance);
+    EXPECT_NEAR(tn::mean(drawn).item<double>(), 0, 0.03 * deviation) << each.name;
+    EXPECT_NEAR(tn::stddev(drawn).item<double>(), deviation, 0.02 * deviation) << each.name;
+    const double most = tn::amax(tn::abs(drawn)).item<double>();
+    const bool uniform = std::string_view(each.name).ends_with("uniform");
+    EXPECT_LE(most, (uniform ? std::sqrt(3.0) : 2 / 0.87962566103423978) * deviation) << each.name;
+  }
+}
+
 }  // namespace
 }  // namespace of_nn

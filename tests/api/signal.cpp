@@ -64,7 +64,7 @@ TEST(Signal, LinesAreTaken) {
   const Array line = 3.0 * tn::arange(6, DType::f64) - 1.0;
   expect_near(signal::detrend(line), tn::zeros({6}, DType::f64));
   expect_near(signal::detrend(tn::concatenate({line, line}, 0), {.breaks = {6}}), tn::zeros({12}, DType::f64));
-  expect_near(signal::detrend(line, {.trend = signal::Trend::constant}), line - tn::mean(line));
+  expect_near(signal::detrend(line, {.type = signal::Trend::constant}), line - tn::mean(line));
 }
 
 TEST(Signal, SpectraFindAFrequency) {

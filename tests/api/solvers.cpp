@@ -194,6 +194,16 @@ TEST(Optim, FindAMinimum) {
   }
 }
 
+TEST(Optim, PartsOfAChain) {
+  const Array params{1.0, -2.0}, gradient{3.0, 4.0};
+  const auto updates_of = [&](const optim::Optimizer& rule) {
+    return rule.update(gradient, rule.init(params), params).first;
+  };
+  EXPECT_TRUE(tn::array_equal(updates_of(optim::scale_by_learning_rate(0.5)), -0.5 * gradient));
+  EXPECT_TRUE(tn::array_equal(updates_of(optim::add_decayed_weights(0.5)), gradient + 0.5 * params));
+  EXPECT_TRUE(tn::array_equal(updates_of(optim::clip(3.5)), Array{3.0, 3.5}));
+}
+
 TEST(Optim, AdamByHandAndErrors) {
   const optim::Optimizer rule = optim::adam(0.1);
   Array p(tn::Scalar(1.0));

@@ -222,10 +222,10 @@ TEST(Windows, Tapers) {
 
 TEST(Bits, Packed) {
   EXPECT_THAT(of(tn::packbits(Array{1, 0, 1})), are(160));
-  EXPECT_THAT(of(tn::packbits(Array{1, 0, 1}, {.order = tn::BitOrder::little})), are(5));
+  EXPECT_THAT(of(tn::packbits(Array{1, 0, 1}, {.bitorder = tn::BitOrder::little})), are(5));
   const Array bytes = tn::convert(Array{5}, DType::u8);
   EXPECT_THAT(of(tn::unpackbits(bytes)), are(0, 0, 0, 0, 0, 1, 0, 1));
-  EXPECT_THAT(of(tn::unpackbits(bytes, {.count = 10, .order = tn::BitOrder::little})),
+  EXPECT_THAT(of(tn::unpackbits(bytes, {.count = 10, .bitorder = tn::BitOrder::little})),
               are(1, 0, 1, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(of(tn::unpackbits(bytes, {.count = -6})), are(0, 0));
   const Array many = tn::convert(tn::arange(24) * 11, DType::u8);

@@ -112,6 +112,15 @@ TEST(Windows, PoolingOfImages) {
   EXPECT_THAT(numbers_of_windows(tn::avg_pool(ones, {2}, {.padding = tn::Padding::same}, false)), ElementsAre(1, 1, 1));
 }
 
+TEST(Windows, SelectionsGatherWhatTheyScatter) {
+  const Array x{3.f, 1.f, 2.f, 5.f, 4.f}, t{10.f, 20.f, 30.f, 40.f, 50.f}, source{1.f, 2.f, 3.f, 4.f};
+  const auto gathered = [&](WindowReduction r) { return tn::select_and_gather_add(r, x, t, {2}); };
+  EXPECT_THAT(numbers_of_windows(gathered(WindowReduction::max)), ElementsAre(10, 30, 40, 40));
+  EXPECT_THAT(numbers_of_windows(gathered(WindowReduction::min)), ElementsAre(20, 20, 30, 50));
+  const Array scattered = tn::select_and_scatter_add(WindowReduction::max, x, source, {2});
+  EXPECT_EQ(tn::sum(scattered * t).item<float>(), tn::sum(source * gathered(WindowReduction::max)).item<float>());
+}
+
 TEST(Windows, ErrorsSayWhatToDo) {
   const Array x = numbers({2, 3});
   EXPECT_THAT(tn::message_of([&] { tn::reduce_window(WindowReduction::sum, x, {2}); }),

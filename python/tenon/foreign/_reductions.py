@@ -135,7 +135,7 @@ def _qr(equation, x):
 
 @rule("geqrf")
 def _geqrf(equation, x):
-    return list(_core.geqrf(x))
+    return list(_core.tn.linalg.geqrf(x))
 
 
 @rule("householder_product")

@@ -10,10 +10,14 @@ def _of(equation):
             list(p.get("base_dilation", ())), list(p.get("window_dilation", ())))
 
 
+def _options(equation):
+    return dict(zip(("window", "strides", "padding", "base_dilation", "window_dilation"), _of(equation)))
+
+
 @rule("reduce_window_sum", "reduce_window_max", "reduce_window_min")
 def _known(equation, x):
     name = equation.primitive.name.removeprefix("reduce_window_")
-    return _core.reduce_window("add" if name == "sum" else name, x, *_of(equation))
+    return _core.tn.reduce_window("add" if name == "sum" else name, x, **_options(equation))
 
 
 def _function(jaxpr, consts):
@@ -37,12 +41,12 @@ def _comparison(select):
 
 @rule("select_and_scatter_add")
 def _select_and_scatter_add(equation, source, x):
-    return _core.select_and_scatter_add(_comparison(equation.params["select_prim"]), x, source, *_of(equation))
+    return _core.tn.select_and_scatter_add(_comparison(equation.params["select_prim"]), x, source, **_options(equation))
 
 
 @rule("select_and_gather_add")
 def _select_and_gather_add(equation, tangents, x):
-    return _core.select_and_gather_add(_comparison(equation.params["select_prim"]), x, tangents, *_of(equation))
+    return _core.tn.select_and_gather_add(_comparison(equation.params["select_prim"]), x, tangents, **_options(equation))
 
 
 @rule("select_and_scatter")

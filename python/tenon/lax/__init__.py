@@ -5,4 +5,4 @@ from tenon.lax._loops import *  # noqa: F403
 
 __getattr__, __dir__ = _lazy.later(globals(), ("linalg",), (
     "_ops", "_elementwise", "_slices", "_reduce", "_windows", "_convolution", "_staging", "_bits", "_parallel", "_ragged", "_fourier",
-    "_gamma", "_incomplete"))
+    "_gamma"))

@@ -94,9 +94,10 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if isinstance(padding, str) and any(dilation != 1 for dilation in _integers(lhs_dilation)):
         raise ValueError("String padding does not say where zeros between places belong: give pairs, or call conv_transpose.")
-    return _made(_core.conv_general_dilated(lhs, rhs, _integers(window_strides), _padding(padding), _integers(lhs_dilation),
-                                            _integers(rhs_dilation), axes, operator.index(feature_group_count),
-                                            operator.index(batch_group_count)), preferred_element_type)
+    return _made(_core.tn.conv_general_dilated(
+        lhs, rhs, strides=_integers(window_strides), padding=_padding(padding), input_dilation=_integers(lhs_dilation),
+        window_dilation=_integers(rhs_dilation), feature_groups=operator.index(feature_group_count),
+        batch_groups=operator.index(batch_group_count), axes=axes), preferred_element_type)
 
 
 def conv(lhs, rhs, window_strides, padding, precision=None, preferred_element_type=None):
@@ -140,8 +141,8 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
     if use_consistent_padding and not isinstance(pads, str):
         spans = [(rhs.shape[axis] - 1) * dilation for axis, dilation in zip(axes.rhs_spec[2:], dilations or [1] * len(pads))]
         pads = [(span - low, span - high) for span, (low, high) in zip(spans, pads)]
-    return _made(_core.conv_transpose(lhs, rhs, _integers(strides), pads, dilations, axes, bool(transpose_kernel)),
-                 preferred_element_type)
+    return _made(_core.tn.conv_transpose(lhs, rhs, bool(transpose_kernel), strides=_integers(strides), padding=pads,
+                                         window_dilation=dilations, axes=axes), preferred_element_type)
 
 
 def conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs_dilation=None, rhs_dilation=None,
@@ -153,8 +154,9 @@ def conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs
     """
     lhs = tnp.asarray(lhs)
     axes = conv_dimension_numbers(lhs.shape, lhs.shape, dimension_numbers)
-    return _made(_core.conv_patches(lhs, _integers(filter_shape), _integers(window_strides), _padding(padding),
-                                    _integers(lhs_dilation), _integers(rhs_dilation), axes), preferred_element_type)
+    return _made(_core.tn.conv_general_dilated_patches(
+        lhs, _integers(filter_shape), strides=_integers(window_strides), padding=_padding(padding),
+        input_dilation=_integers(lhs_dilation), window_dilation=_integers(rhs_dilation), axes=axes), preferred_element_type)
 
 
 def conv_general_dilated_local(lhs, rhs, window_strides, padding, filter_shape, lhs_dilation=None, rhs_dilation=None,
@@ -167,8 +169,9 @@ def conv_general_dilated_local(lhs, rhs, window_strides, padding, filter_shape, 
     """
     lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
-    return _core.conv_general_dilated_local(lhs, rhs, _integers(filter_shape), _integers(window_strides), _padding(padding),
-                                            _integers(lhs_dilation), _integers(rhs_dilation), axes)
+    return _core.tn.conv_general_dilated_local(
+        lhs, rhs, _integers(filter_shape), strides=_integers(window_strides), padding=_padding(padding),
+        input_dilation=_integers(lhs_dilation), window_dilation=_integers(rhs_dilation), axes=axes)
 
 
 def conv_general_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers):

@@ -10,7 +10,7 @@ from tenon._core import (
     abs, cosh, erf, erf_inv, isfinite as is_finite, negative as neg, sign, sinh, square)  # noqa: A004
 from tenon import numpy as tnp
 from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, ceil, floor
-from tenon.numpy._special import bessel_i0e, bessel_i1e
+from tenon._library.special import i0e as bessel_i0e, i1e as bessel_i1e
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e", "bessel_i1e", "bitwise_and",

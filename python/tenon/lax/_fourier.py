@@ -45,4 +45,4 @@ def fft(x, fft_type, fft_lengths):
     last = lengths[-1] // 2 + 1 if kind == FftType.IRFFT else lengths[-1]
     if x.shape[x.ndim - len(lengths):] != (*lengths[:-1], last):
         raise ValueError(f"{kind.name} input shape {x.shape} does not end in fft_lengths {lengths}.")
-    return getattr(_core, _TRANSFORMS[kind])(x, lengths, list(range(-len(lengths), 0)), None)
+    return getattr(_core.tn.fft, _TRANSFORMS[kind])(x, s=lengths, axes=list(range(-len(lengths), 0)))

@@ -1,47 +1,17 @@
-"""The gamma function and its kin: lgamma, digamma, polygamma, and Hurwitz's zeta."""
-
-import math  # noqa: F401, of the examples
+"""The gamma function and its kin, the incomplete ones and their derivatives, by the names of JAX."""
 
 from tenon import _core
+from tenon._library.special import (
+    betainc, digamma, gammainc as igamma, gammainc_grad_a as igamma_grad_a, gammaincc as igammac, lgamma, polygamma, zeta)
 
-__all__ = ["digamma", "lgamma", "polygamma", "zeta"]
+__all__ = ["betainc", "digamma", "igamma", "igamma_grad_a", "igammac", "lgamma", "polygamma", "random_gamma_grad", "zeta"]
 
 
-def lgamma(x):
-    """log |Γ(x)|. Infinite at 0, -1, -2, …
+def random_gamma_grad(a, x, *, dtype=None):
+    """The derivative in a of a variate x of the gamma distribution of shape a, whose P(a, x) stays what it is.
 
-    >>> float(lgamma(1.0)), round(float(lgamma(0.5)) * 2, 12) == round(math.log(math.pi), 12)
-    (0.0, True)
+    >>> round(float(random_gamma_grad(1.0, 1.0)), 6)
+    1.173563
     """
-    return _core.lgamma(x)
-
-
-def digamma(x):
-    """The derivative of lgamma. NaN at 0, -1, -2, …
-
-    >>> round(float(digamma(1.0)), 12)
-    -0.577215664902
-    """
-    return _core.digamma(x)
-
-
-def zeta(x, q):
-    """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0, and for q < 0 where x is an integer: by Euler's
-    and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives of any
-    order in q, and for q > 0 in x.
-
-    >>> round(float(zeta(2.0, 1.0)) * 6 / math.pi ** 2, 12)
-    1.0
-    >>> round(float(zeta(2.0, -0.5) - zeta(2.0, 0.5)), 12)
-    4.0
-    """
-    return _core.zeta(x, q)
-
-
-def polygamma(m, x):
-    """The derivative of digamma of order m = 1, 2, …, and digamma itself of m = 0. Infinite at x = 0, -1, -2, …
-
-    >>> round(float(polygamma(1, 1.0)) * 6 / math.pi ** 2, 12)
-    1.0
-    """
-    return _core.polygamma(m, x)
+    made = _core.tn.special.gamma_variate_grad(a, x)
+    return made if dtype is None else _core.convert(made, dtype)

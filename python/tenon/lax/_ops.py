@@ -380,7 +380,7 @@ def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reducti
 def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_type=None, *, out_sharding=None):
     """Sums over pairs of axes: dimension_numbers is ((contracted of lhs, of rhs), (batch of lhs, of rhs))."""
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
-    return _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r), preferred_element_type)
+    return _core.tn.dot_general(lhs, rhs, (contract_l, contract_r, batch_l, batch_r), preferred_element_type)
 
 
 def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=None, preferred_element_type=None):
@@ -396,8 +396,8 @@ def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=No
             raise TypeError(f"scaled_dot: of matrices, or batches of them, and lhs has {rank} axes.")
         dimension_numbers = ((rank - 1,), (rank - 2,)), (range(rank - 2), range(rank - 2))
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
-    return _core.scaled_dot(lhs, rhs, lhs_scale, rhs_scale, list(contract_l), list(contract_r), list(batch_l), list(batch_r),
-                            preferred_element_type or "bfloat16")
+    return _core.tn.scaled_dot(lhs, rhs, a_scale=lhs_scale, b_scale=rhs_scale, axes=(contract_l, contract_r, batch_l, batch_r),
+                               dtype=preferred_element_type or "bfloat16")
 
 
 def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None, out_sharding=None):
@@ -409,4 +409,4 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_t
 
 def batch_matmul(lhs, rhs, precision=None):
     """Products of matrices in the last two axes; the others are a batch."""
-    return _core.matmul(lhs, rhs)
+    return _core.tn.matmul(lhs, rhs)

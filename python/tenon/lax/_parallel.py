@@ -79,7 +79,7 @@ class _Lanes:
         x = made = asarray(x)
         for name in reversed(self.names):
             _axis(name)
-            made = _core.all_gather(made, axis_text(name))
+            made = _core.tn.all_gather(made, axis_text(name))
         made = tnp.reshape(made, (-1 if self.groups is not None else self.count, *x.shape))
         if self.groups is None:
             return made

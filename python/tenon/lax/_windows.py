@@ -74,7 +74,8 @@ def reduce_window(operand, init_value, computation, window_dimensions, window_st
                _integers(window_dilation))
     name = _known(computation, arrays[0]) if len(arrays) == 1 else None
     if name is not None:
-        made = _core.reduce_window(name, arrays[0], *options)
+        window, strides, pads, base, dilation = options
+        made = _core.tn.reduce_window(name, arrays[0], window, strides=strides, padding=pads, base_dilation=base, window_dilation=dilation)
         if not _is_start(name, inits[0], arrays[0].dtype):
             made = computation(_core.broadcast_to(_core.convert(inits[0], made.dtype), made.shape), made)
         return structure.unflatten([made])

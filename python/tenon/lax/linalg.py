@@ -10,7 +10,7 @@ __all__ = ["cholesky", "cholesky_update", "eig", "eigh", "hessenberg", "househol
 
 def cholesky(x, *, symmetrize_input=True):
     """The lower triangular L with L·Lᴴ = x."""
-    return _core.cholesky(x, symmetrize_input)
+    return _core.tn.cholesky(x, symmetrize=symmetrize_input)
 
 
 def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, conjugate_a=False, unit_diagonal=False):
@@ -18,8 +18,8 @@ def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, c
     a, b = tnp.asarray(a), tnp.asarray(b)
     along = -1 if left_side else -2   # the axis that vectors lack
     vectors = b.ndim == a.ndim - 1
-    x = _core.triangular_solve(a, tnp.expand_dims(b, along) if vectors else b, left_side, lower, transpose_a, conjugate_a,
-                               unit_diagonal)
+    x = _core.tn.triangular_solve(a, tnp.expand_dims(b, along) if vectors else b, left_side=left_side, lower=lower, transpose_a=transpose_a, conjugate_a=conjugate_a,
+                               unit_diagonal=unit_diagonal)
     return tnp.squeeze(x, along) if vectors else x
 
 
@@ -32,7 +32,7 @@ def lu(x):
     >>> factors.tolist(), permutation.tolist()
     ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
-    return _core.lu_factor(tnp.asarray(x))
+    return _core.tn.linalg.lu_factor(tnp.asarray(x))
 
 
 def lu_pivots_to_permutation(pivots, permutation_size):
@@ -41,7 +41,7 @@ def lu_pivots_to_permutation(pivots, permutation_size):
     >>> lu_pivots_to_permutation(tnp.array([2, 2]), 3).tolist()
     [2, 0, 1]
     """
-    return _core.lu_pivots_to_permutation(tnp.asarray(pivots), permutation_size)
+    return _core.tn.linalg.lu_pivots_to_permutation(tnp.asarray(pivots), permutation_size)
 
 
 def householder_product(a, taus):
@@ -50,7 +50,7 @@ def householder_product(a, taus):
     >>> householder_product(tnp.array([[1.0], [1.0]]), tnp.array([1.0])).tolist()
     [[0.0], [-1.0]]
     """
-    return _core.householder_product(tnp.asarray(a), tnp.asarray(taus))
+    return _core.tn.linalg.householder_product(tnp.asarray(a), tnp.asarray(taus))
 
 
 def ormqr(a, taus, c, *, left=True, transpose=False):
@@ -59,7 +59,7 @@ def ormqr(a, taus, c, *, left=True, transpose=False):
     >>> ormqr(tnp.array([[1.0], [1.0]]), tnp.array([1.0]), tnp.eye(2)).tolist()
     [[0.0, -1.0], [-1.0, 0.0]]
     """
-    return _core.ormqr(tnp.asarray(a), tnp.asarray(taus), tnp.asarray(c), bool(left), bool(transpose))
+    return _core.tn.linalg.ormqr(tnp.asarray(a), tnp.asarray(taus), tnp.asarray(c), left=bool(left), transpose=bool(transpose))
 
 
 def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
@@ -73,7 +73,7 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     >>> [round(float(v), 12) for v in q[:, 0]], r.tolist()
     ([-0.6, -0.8], [[-5.0]])
     """
-    return (_core.pivoted_qr if pivoting else _core.qr)(tnp.asarray(x), bool(full_matrices))
+    return (_core.tn.linalg.pivoted_qr if pivoting else _core.tn.linalg.qr)(tnp.asarray(x), full_matrices=bool(full_matrices))
 
 
 def hessenberg(a):
@@ -83,7 +83,7 @@ def hessenberg(a):
     >>> [part.shape for part in hessenberg(tnp.eye(3))]
     [(3, 3), (2,)]
     """
-    return _core.gehrd(tnp.asarray(a))
+    return _core.tn.linalg.gehrd(tnp.asarray(a))
 
 
 def tridiagonal(a, *, lower=True):
@@ -93,7 +93,7 @@ def tridiagonal(a, *, lower=True):
     >>> tridiagonal(tnp.array([[2.0, 1.0], [1.0, 3.0]]))[1].tolist()
     [2.0, 3.0]
     """
-    return _core.tridiagonal(tnp.asarray(a), bool(lower))
+    return _core.tn.linalg.tridiagonal(tnp.asarray(a), lower=bool(lower))
 
 
 def tridiagonal_solve(dl, d, du, b, *, perturb_singular=False):
@@ -105,7 +105,7 @@ def tridiagonal_solve(dl, d, du, b, *, perturb_singular=False):
     """
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve: `perturb_singular`: a singular matrix gives Inf or NaN.")
-    return _core.tridiagonal_solve(*(tnp.asarray(x) for x in (dl, d, du, b)))
+    return _core.tn.linalg.tridiagonal_solve(*(tnp.asarray(x) for x in (dl, d, du, b)))
 
 
 def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_by_index=None, implementation=None):
@@ -116,7 +116,7 @@ def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_
     >>> eigh(tnp.array([[2.0, 1.0], [1.0, 2.0]]))[1].tolist()
     [1.0, 3.0]
     """
-    w, v = _core.eigh(tnp.asarray(x), bool(lower), bool(symmetrize_input))
+    w, v = _core.tn.linalg.eigh(tnp.asarray(x), lower=bool(lower), symmetrize=bool(symmetrize_input))
     if subset_by_index is not None:
         first, end = subset_by_index
         w, v = w[..., first:end], v[..., first:end]
@@ -133,9 +133,9 @@ def eig(x, *, compute_left_eigenvectors=True, compute_right_eigenvectors=True, e
     [1j, -1j]
     """
     if compute_left_eigenvectors:
-        w, left, right = _core.eig_of_both_sides(tnp.asarray(x))
+        w, left, right = _core.tn.linalg.eig_of_both_sides(tnp.asarray(x))
         return [w, left, right] if compute_right_eigenvectors else [w, left]
-    return list(_core.eig(tnp.asarray(x))) if compute_right_eigenvectors else [_core.eigvals(tnp.asarray(x))]
+    return list(_core.tn.linalg.eig(tnp.asarray(x))) if compute_right_eigenvectors else [_core.tn.linalg.eigvals(tnp.asarray(x))]
 
 
 def svd(x, *, full_matrices=True, compute_uv=True, subset_by_index=None, algorithm=None):
@@ -160,7 +160,7 @@ def schur(x, *, compute_schur_vectors=True, sort_eig_vals=False, select_callable
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError("schur: eigenvalues are not sorted.")
-    t, z = _core.schur(tnp.asarray(x), False)
+    t, z = _core.tn.linalg.schur(tnp.asarray(x), complex=False)
     return (t, z) if compute_schur_vectors else t
 
 
@@ -171,7 +171,7 @@ def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_out
     [[5.0, 3.0], [3.0, 5.0]]
     """
     a, c = tnp.asarray(a_matrix), tnp.asarray(c_matrix)
-    return alpha * _core.matmul(a, tnp.matrix_transpose(a)) + beta * c
+    return alpha * _core.tn.matmul(a, tnp.matrix_transpose(a)) + beta * c
 
 
 def cholesky_update(r_matrix, w_vector):
@@ -180,4 +180,4 @@ def cholesky_update(r_matrix, w_vector):
     >>> cholesky_update(tnp.eye(2), tnp.array([0.0, 0.75])).tolist()
     [[1.0, 0.0], [0.0, 1.25]]
     """
-    return _core.cholesky_update(tnp.asarray(r_matrix), tnp.asarray(w_vector))
+    return _core.tn.linalg.cholesky_update(tnp.asarray(r_matrix), tnp.asarray(w_vector))

@@ -14,7 +14,7 @@ from tenon.numpy._creation import asarray
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis
 
-_nn = _core.nn
+_nn = _core.tn.nn
 __all__ = [
     "avg_pool", "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
     "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "max_pool", "min_pool", "mish", "one_hot",
@@ -180,13 +180,13 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
     """log(sum(b · exp(a))), without overflow."""
     a = _beside(_core.to_inexact(tnp.asarray(a)), where)
     f = _nn.signed_logsumexp if return_sign else _nn.logsumexp
-    return f(a, _axes_of(axis, a.ndim), keepdims, b, _mask(where))
+    return f(a, _axes_of(axis, a.ndim), keepdims=keepdims, weights=b, counted=_mask(where))
 
 
 def logmeanexp(x, axis=None, where=None, keepdims=False):
     """log(mean(exp(x)))."""
     x = _beside(tnp.asarray(x), where)
-    return _nn.logmeanexp(x, _axes_of(axis, x.ndim), keepdims, _mask(where))
+    return _nn.logmeanexp(x, _axes_of(axis, x.ndim), _mask(where), keepdims=keepdims)
 
 
 def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, *, algorithm="fast"):
@@ -198,7 +198,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
     axes = _axes_of(axis, x.ndim)
     if mean is None and variance is None and where is None:
         return _core.standardize(x, axes, epsilon)
-    return _nn.standardize(x if mean is None else _inexact(x), axes, mean, variance, epsilon, _mask(where))
+    return _nn.standardize(x if mean is None else _inexact(x), axes, mean=mean, variance=variance, epsilon=epsilon, counted=_mask(where))
 
 
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
@@ -220,7 +220,7 @@ def scaled_matmul(lhs, rhs, lhs_scales, rhs_scales, preferred_element_type="floa
     """
     if not all(tnp.ndim(x) == 3 for x in (lhs, rhs, lhs_scales, rhs_scales)):
         raise ValueError("scaled_matmul: operands and scales have three axes each.")
-    return _core.scaled_dot(lhs, rhs, lhs_scales, rhs_scales, [2], [2], [0], [0], preferred_element_type)
+    return _core.tn.scaled_dot(lhs, rhs, a_scale=lhs_scales, b_scale=rhs_scales, axes=([2], [2], [0], [0]), dtype=preferred_element_type)
 
 
 def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False,
@@ -237,5 +237,6 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
         local_window_size = (local_window_size, local_window_size)
     if local_window_size is not None:
         local_window_size = tuple(map(operator.index, local_window_size))
-    return _core.dot_product_attention(query, key, value, bias, mask, scale, is_causal, query_seq_lengths,
-                                       key_value_seq_lengths, local_window_size, return_residual)
+    attention = _core.tn.dot_product_attention_sums if return_residual else _core.tn.dot_product_attention
+    return attention(query, key, value, bias=bias, mask=mask, scale=scale, is_causal=is_causal, query_lengths=query_seq_lengths,
+                     key_lengths=key_value_seq_lengths, window=local_window_size)

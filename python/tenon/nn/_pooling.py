@@ -7,7 +7,7 @@ __all__ = ["avg_pool", "max_pool", "min_pool"]
 
 
 def _options(window_shape, strides, padding):
-    return _integers(window_shape), _integers(strides), _padding(padding)
+    return {"window": _integers(window_shape), "strides": _integers(strides), "padding": _padding(padding)}
 
 
 def max_pool(inputs, window_shape, strides=None, padding="VALID"):
@@ -18,7 +18,7 @@ def max_pool(inputs, window_shape, strides=None, padding="VALID"):
     >>> tn.nn.max_pool(tn.numpy.arange(6.0).reshape(1, 6, 1), (2,), (2,))[0, :, 0].tolist()
     [1.0, 3.0, 5.0]
     """
-    return _core.max_pool(inputs, *_options(window_shape, strides, padding))
+    return _core.tn.max_pool(inputs, **_options(window_shape, strides, padding))
 
 
 def min_pool(inputs, window_shape, strides=None, padding="VALID"):
@@ -28,7 +28,7 @@ def min_pool(inputs, window_shape, strides=None, padding="VALID"):
     >>> tn.nn.min_pool(tn.numpy.arange(6.0).reshape(1, 6, 1), (2,), (2,))[0, :, 0].tolist()
     [0.0, 2.0, 4.0]
     """
-    return _core.min_pool(inputs, *_options(window_shape, strides, padding))
+    return _core.tn.min_pool(inputs, **_options(window_shape, strides, padding))
 
 
 def avg_pool(inputs, window_shape, strides=None, padding="VALID", count_include_pad=True):
@@ -40,4 +40,4 @@ def avg_pool(inputs, window_shape, strides=None, padding="VALID", count_include_
     >>> tn.nn.avg_pool(tn.numpy.ones((1, 3, 1)), (2,), padding="SAME", count_include_pad=False)[0, :, 0].tolist()
     [1.0, 1.0, 1.0]
     """
-    return _core.avg_pool(inputs, *_options(window_shape, strides, padding), bool(count_include_pad))
+    return _core.tn.avg_pool(inputs, **_options(window_shape, strides, padding), count_padding=bool(count_include_pad))

@@ -25,7 +25,7 @@ def packbits(a, axis=None, bitorder="big"):
     a = asarray(a)
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    return _core.packbits(a, None if axis is None else _axis(axis, a.ndim), _order(bitorder))
+    return _core.tn.packbits(a, axis=None if axis is None else _axis(axis, a.ndim), bitorder=_order(bitorder))
 
 
 def unpackbits(a, axis=None, count=None, bitorder="big"):
@@ -38,7 +38,7 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     a = asarray(a)
     if a.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    return _core.unpackbits(a, None if axis is None else _axis(axis, a.ndim), count, _order(bitorder))
+    return _core.tn.unpackbits(a, axis=None if axis is None else _axis(axis, a.ndim), count=count, bitorder=_order(bitorder))
 
 
 def nextafter(x, y, /):

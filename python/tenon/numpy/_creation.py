@@ -274,7 +274,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     check_device(device)
     met = _dtypes.result_type(start, stop) if dtype is None else dtype
     start, stop = _core.convert(start, _inexact(met)), _core.convert(stop, _inexact(met))
-    made, step = _core.linspace(start, stop, _sizes.size(num), bool(endpoint), dtype, axis)
+    made, step = _core.tn.linspace_and_step(start, stop, _sizes.size(num), endpoint=bool(endpoint), dtype=dtype, axis=axis)
     return (made, step) if retstep else made
 
 
@@ -285,13 +285,13 @@ def _inexact(dtype):
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """base ** linspace(start, stop)."""
     met = _inexact(_dtypes.result_type(start, stop))
-    return _core.logspace(_core.convert(start, met), _core.convert(stop, met), _sizes.size(num), bool(endpoint),
-                          _core.convert(base, _dtypes.default("f")), dtype, axis)
+    return _core.tn.logspace(_core.convert(start, met), _core.convert(stop, met), _sizes.size(num),
+                             _core.convert(base, _dtypes.default("f")), endpoint=bool(endpoint), dtype=dtype, axis=axis)
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop, each the same multiple of the one before."""
-    return _core.geomspace(start, stop, _sizes.size(num), bool(endpoint), dtype, axis)
+    return _core.tn.geomspace(start, stop, _sizes.size(num), endpoint=bool(endpoint), dtype=dtype, axis=axis)
 
 
 def eye(N, M=None, k=0, dtype=None, *, device=None):
@@ -338,7 +338,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     xi = [asarray(x) for x in xi]
     if builtins.any(x.ndim > 1 for x in xi):
         raise ValueError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")
-    return tuple(_core.meshgrid(xi, indexing == "ij", bool(sparse)))
+    return tuple(_core.tn.meshgrid(xi, matrix_order=indexing == "ij", sparse=bool(sparse)))
 
 
 def indices(dimensions, dtype=None, sparse=False):

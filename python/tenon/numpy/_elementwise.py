@@ -121,7 +121,7 @@ def _real_only(x, name):
 
 def cbrt(x, /):
     """The cube root. Its derivative at 0 is infinite."""
-    return _core.cbrt(_real_only(_core.to_inexact(x), "cbrt"))
+    return _core.tn.cbrt(_real_only(_core.to_inexact(x), "cbrt"))
 
 
 def _of_real_or_complex(name, text):

@@ -26,15 +26,15 @@ def roots(p, *, strip_zeros=True):
         known = np.flatnonzero(np.asarray(p))
         p = p[int(known[0]):] if known.size else p[:0]
     if p.size < 2:
-        return _core.convert(p[:0], _core.eigvals(_core.reshape(_core.convert(0, p.dtype), (1, 1))).dtype)
+        return _core.convert(p[:0], _core.tn.linalg.eigvals(_core.reshape(_core.convert(0, p.dtype), (1, 1))).dtype)
     if strip_zeros:
         return _of_leading(p)
-    return _core.roots(p)
+    return _core.tn.roots(p)
 
 
 def _of_leading(p):
     """Of a polynomial whose first coefficient is not 0."""
-    return _core.eigvals(_core.companion(p))
+    return _core.tn.linalg.eigvals(_core.tn.companion(p))
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
@@ -65,7 +65,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
             raise TypeError("expected w and y to have the same length")
     if cov and not full and cov != "unscaled" and x.shape[0] <= deg + 1:
         raise ValueError("the number of data points must exceed order to scale the covariance matrix")
-    c, residuals, rank, s, base = _core.polyfit(x, y, deg, w, rcond, bool(cov) and not full)
+    c, residuals, rank, s, base = _core.tn.polyfit(x, y, deg, weights=w, rcond=rcond, covariance=bool(cov) and not full)
     if full:
         if rcond is None:
             rcond = x.shape[0] * float(_dtypes.finfo(_core.real(c).dtype).eps)

@@ -18,12 +18,12 @@ def _bins(bins):
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
     """The borders of the bins of a histogram."""
-    return _core.histogram_bin_edges(asarray(a), _bins(bins), range)
+    return _core.tn.histogram_bin_edges(asarray(a), _bins(bins), range)
 
 
 def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
     """(how many elements lie in each bin, the bins' borders)."""
-    return _core.histogram(asarray(a), _bins(bins), range, None if weights is None else asarray(weights), bool(density))
+    return _core.tn.histogram(asarray(a), _bins(bins), range=range, weights=None if weights is None else asarray(weights), density=bool(density))
 
 
 def _bins_along_each(bins, count):
@@ -54,8 +54,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noq
         raise ValueError(f"Expected len(range) = {axes}, got {len(ranges)}")
     if weights is not None and np.shape(weights) != (n,):
         raise ValueError("should have one weight for each sample.")
-    counts, edges = _core.histogramdd(sample, _bins_along_each(bins, axes), ranges, None if weights is None else asarray(weights),
-                                      bool(density))
+    counts, edges = _core.tn.histogramdd(sample, _bins_along_each(bins, axes), ranges=ranges, weights=None if weights is None else asarray(weights),
+                                      density=bool(density))
     return _core.convert(counts, _dtypes.default("i")) if weights is None and not density else counts, edges
 
 

@@ -40,7 +40,7 @@ def nonzero(a, *, size=None, fill_value=None):
     if size is None:
         return tuple(_core.convert(i, kind) for i in _core.nonzero(_bools(a)))
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * a.ndim
-    return tuple(_core.nonzero_of_size(_bools(a), size, list(fills), kind))
+    return tuple(_core.tn.nonzero(_bools(a), size, list(fills), kind))
 
 
 def flatnonzero(a, *, size=None, fill_value=None):
@@ -116,14 +116,14 @@ def put(a, ind, v, mode=None, *, inplace=True):
     ind = asarray(ind)
     if mode == "clip":  # here a negative index lies before the beginning
         ind = _core.maximum(ind, 0)
-    return _core.put(asarray(a), ind, asarray(v), {"fill": "ignore", "drop": "ignore"}.get(mode, _mode(mode, "clip")))
+    return _core.tn.put(asarray(a), ind, asarray(v), {"fill": "ignore", "drop": "ignore"}.get(mode, _mode(mode, "clip")))
 
 
 def place(arr, mask, vals, *, inplace=True):
     """The array with values, one after another, where the mask holds."""
     if inplace:
         raise ValueError("place: arrays are immutable: say inplace=False and use the result.")
-    return _core.place(asarray(arr), asarray(mask), asarray(vals))
+    return _core.tn.place(asarray(arr), asarray(mask), asarray(vals))
 
 
 def fill_diagonal(a, val, wrap=False, *, inplace=True):
@@ -132,7 +132,7 @@ def fill_diagonal(a, val, wrap=False, *, inplace=True):
         raise UnsupportedError("fill_diagonal: arrays are immutable: say inplace=False and use the result.")
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap.")
-    return _core.fill_diagonal(asarray(a), asarray(val))
+    return _core.tn.fill_diagonal(asarray(a), asarray(val))
 
 
 def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
@@ -152,7 +152,7 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
     if size is None:
         return _core.move_axis(_core.compress(_core.move_axis(a, axis, 0), condition), 0, axis)
-    return _core.move_axis(_core.compress_of_size(_core.move_axis(a, axis, 0), condition, size, fill_value), 0, axis)
+    return _core.move_axis(_core.tn.compress(_core.move_axis(a, axis, 0), condition, size, fill_value), 0, axis)
 
 
 def extract(condition, arr, *, size=None, fill_value=0):
@@ -168,12 +168,12 @@ def _need_known(name, mode, *indices):
 
 def choose(a, choices, out=None, mode="raise"):
     """Of several arrays the element of the one that a names."""
-    return _core.choose(a, [asarray(choice) for choice in choices], mode)
+    return _core.tn.choose(a, [asarray(choice) for choice in choices], mode)
 
 
 def select(condlist, choicelist, default=0):
     """The element of the first choice whose condition holds."""
-    return _core.select(list(condlist), list(choicelist), default)
+    return _core.tn.select(list(condlist), list(choicelist), default)
 
 
 def piecewise(x, condlist, funclist, *args, **kw):
@@ -197,7 +197,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """A diagonal of the matrices in two axes, along the last axis."""
     a = asarray(a)
-    return _core.diagonal(a, offset, _axis(axis1, a.ndim), _axis(axis2, a.ndim))
+    return _core.tn.diagonal(a, offset, _axis(axis1, a.ndim), _axis(axis2, a.ndim))
 
 
 def diag(v, k=0):
@@ -205,7 +205,7 @@ def diag(v, k=0):
     v = asarray(v)
     if v.ndim not in (1, 2):
         raise ValueError("diag input must be 1d or 2d")
-    return _core.diag(v, k)
+    return _core.tn.diag(v, k)
 
 
 def diagflat(v, k=0):
@@ -223,13 +223,13 @@ def _matrices(m, name):
 def tril(m, k=0):
     """The matrices with zeros above a diagonal."""
     m = _matrices(m, "tril")
-    return _core.tril(m, k)
+    return _core.tn.tril(m, k)
 
 
 def triu(m, k=0):
     """The matrices with zeros below a diagonal."""
     m = _matrices(m, "triu")
-    return _core.triu(m, k)
+    return _core.tn.triu(m, k)
 
 
 def _below(n, k):
@@ -296,7 +296,7 @@ def diag_indices_from(arr):
 
 def unravel_index(indices, shape):
     """The index along each axis of numbers of elements in a row."""
-    return tuple(_core.unravel_index(asarray(indices), _sizes.shape(shape)))
+    return tuple(_core.tn.unravel_index(asarray(indices), _sizes.shape(shape)))
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None):
@@ -318,7 +318,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None)
         raise ValueError("invalid entry in coordinates array")
     if dtype is not None:
         multi_index = [_core.convert(i, dtype) for i in multi_index]
-    return _core.ravel_multi_index([asarray(i) for i in multi_index], dims, "ignore" if mode == "raise" else mode)
+    return _core.tn.ravel_index([asarray(i) for i in multi_index], dims, "ignore" if mode == "raise" else mode)
 
 
 def ix_(*args):

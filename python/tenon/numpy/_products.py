@@ -26,7 +26,7 @@ def _summed_in(function, dtype, operands):
     if dtype is None:
         return operands
     operands = [asarray(x) for x in operands]
-    wide = _core.summed_in(function, _dtypes.result_type(*operands), dtype)
+    wide = _core.tn.summed_in(function, _dtypes.result_type(*operands), dtype)
     return [_core.convert(x, wide) for x in operands]
 
 
@@ -35,7 +35,7 @@ def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=No
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         which = 0 if np.ndim(a) == 0 else 1
         raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
-    return _core.matmul(a, b, preferred_element_type)
+    return _core.tn.matmul(a, b, preferred_element_type)
 
 
 def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
@@ -44,9 +44,9 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
     if a.ndim == 0 or b.ndim == 0:
         return _preferred(_core.multiply(*_summed_in("dot", preferred_element_type, [a, b])), preferred_element_type)
     if builtins.max(a.ndim, b.ndim) <= 2:
-        return _core.matmul(a, b, preferred_element_type)
+        return _core.tn.matmul(a, b, preferred_element_type)
     _dtypes._meet((a, b))  # factors of lax.dot_general alone need not meet
-    return _core.dot_general(a, b, [a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], [], preferred_element_type)
+    return _core.tn.dot_general(a, b, ([a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], []), preferred_element_type)
 
 
 def vdot(a, b, *, precision=None, preferred_element_type=None):
@@ -59,17 +59,17 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"vecdot: axes of sizes {x1.shape[-1]} and {x2.shape[-1]}.")
-    return _core.matmul(_core.conj(x1)[..., None, :], x2[..., :, None], preferred_element_type)[..., 0, 0]
+    return _core.tn.matmul(_core.conj(x1)[..., None, :], x2[..., :, None], preferred_element_type)[..., 0, 0]
 
 
 def matvec(x1, x2, /):
     """Matrices times vectors."""
-    return _core.matmul(x1, asarray(x2)[..., None])[..., 0]
+    return _core.tn.matmul(x1, asarray(x2)[..., None])[..., 0]
 
 
 def vecmat(x1, x2, /):
     """Vectors, conjugated, times matrices."""
-    return _core.matmul(_core.conj(x1)[..., None, :], x2)[..., 0, :]
+    return _core.tn.matmul(_core.conj(x1)[..., None, :], x2)[..., 0, :]
 
 
 def inner(a, b, *, precision=None, preferred_element_type=None):
@@ -97,7 +97,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
         of_a, of_b = _pairs_of_axes(axes)
         of_a, of_b = _axes(of_a, a.ndim), _axes(of_b, b.ndim)
     _dtypes._meet((a, b))
-    return _core.dot_general(a, b, of_a, of_b, [], [], preferred_element_type)
+    return _core.tn.dot_general(a, b, (of_a, of_b, [], []), preferred_element_type)
 
 
 def _pairs_of_axes(axes):
@@ -117,12 +117,12 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     axisa, axisb = _axis(axisa, a.ndim), _axis(axisb, b.ndim)
     if a.shape[axisa] not in (2, 3) or b.shape[axisb] not in (2, 3):
         raise ValueError("Dimension must be either 2 or 3 for cross product")
-    return _core.cross(a, b, axisa, axisb, axisc)
+    return _core.tn.cross(a, b, axisa=axisa, axisb=axisb, axisc=axisc)
 
 
 def kron(a, b):
     """The product of Kronecker."""
-    return _core.kron(asarray(a), asarray(b))
+    return _core.tn.kron(asarray(a), asarray(b))
 
 
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, preferred_element_type=None):
@@ -170,9 +170,9 @@ def _along_path(terms, operands, result, path):
         for k, (other, x) in enumerate(taken[1:], 1):
             later = {*kept, *"".join(t for t, _ in taken[k + 1:])}
             between = kept if k == len(taken) - 1 else "".join(sorted({*term, *other} & later))
-            made, term = _core.einsum(f"{term},{other}->{between}", [made, x]), between
+            made, term = _core.tn.einsum(f"{term},{other}->{between}", made, x), between
         if len(taken) == 1:
-            made = _core.einsum(f"{term}->{kept}", [made])
+            made = _core.tn.einsum(f"{term}->{kept}", made)
         terms.append(kept)
         operands.append(made)
     return operands[0]
@@ -234,17 +234,17 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 
 def polyval(p, x, *, unroll=16):
     """The polynomial with these coefficients, the highest first, at x."""
-    return _core.polyval(asarray(p), asarray(x))
+    return _core.tn.polyval(asarray(p), asarray(x))
 
 
 def polyadd(a1, a2):
     """The sum of two polynomials."""
-    return _core.polyadd(asarray(a1), asarray(a2))
+    return _core.tn.polyadd(asarray(a1), asarray(a2))
 
 
 def polysub(a1, a2):
     """The difference of two polynomials."""
-    return _core.polysub(asarray(a1), asarray(a2))
+    return _core.tn.polysub(asarray(a1), asarray(a2))
 
 
 def polymul(a1, a2, *, trim_leading_zeros=False):
@@ -252,7 +252,7 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
     values are known."""
     if trim_leading_zeros:
         a1, a2 = _without_leading_zeros(a1), _without_leading_zeros(a2)
-    return _core.polymul(asarray(a1), asarray(a2))
+    return _core.tn.polymul(asarray(a1), asarray(a2))
 
 
 def _without_leading_zeros(p):
@@ -270,7 +270,7 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     >>> [p.tolist() for p in polydiv(asarray([1.0, 2, 3, 4]), asarray([1.0, 2]))]
     [[1.0, 0.0, 3.0], [0.0, 0.0, 0.0, -2.0]]
     """
-    quotient, rest = _core.polydiv(asarray(u), asarray(v))
+    quotient, rest = _core.tn.polydiv(asarray(u), asarray(v))
     if trim_leading_zeros:
         from tenon.numpy._vectors import trim_zeros
 
@@ -287,22 +287,22 @@ def _order(m):
 
 def polyder(p, m=1):
     """The derivative of a polynomial."""
-    return _core.polyder(asarray(p), _order(m))
+    return _core.tn.polyder(asarray(p), _order(m))
 
 
 def polyint(p, m=1, k=None):
     """The integral of a polynomial."""
-    return _core.polyint(asarray(p), _order(m), None if k is None else asarray(k))
+    return _core.tn.polyint(asarray(p), _order(m), None if k is None else asarray(k))
 
 
 def poly(seq_of_zeros):
     """The polynomial with these zeros, or of a square matrix with its eigenvalues as zeros."""
-    return _core.poly(asarray(seq_of_zeros))
+    return _core.tn.poly(asarray(seq_of_zeros))
 
 
 def vander(x, N=None, increasing=False):
     """The powers of x as columns."""
-    return _core.vander(asarray(x), None if N is None else _sizes.size(N), bool(increasing))
+    return _core.tn.vander(asarray(x), None if N is None else _sizes.size(N), increasing=bool(increasing))
 
 
 # --- convolution of vectors ---
@@ -315,7 +315,7 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
         raise ValueError("convolve: both are vectors with elements.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
-    made = _core.convolve(a, v, "largest" if mode == "same" else mode, "direct")
+    made = _core.tn.signal.convolve(a, v, mode="largest" if mode == "same" else mode, method="direct")
     return _preferred(made, preferred_element_type)
 
 
@@ -345,7 +345,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         _need_weights(x if rowvar or x.ndim != 2 else x.T, name, given)
     ddof = (0 if bias else 1) if ddof is None else ddof
     fweights, aweights = (None if w is None else asarray(w) for w in (fweights, aweights))
-    return _core.cov(x, None if y is None else asarray(y, dtype), not rowvar, ddof, fweights, aweights)
+    variables = (x,) if y is None else (x, asarray(y, dtype))
+    return _core.tn.cov(*variables, columns=not rowvar, ddof=ddof, frequencies=fweights, weights=aweights)
 
 
 def _need_inexact(name, dtype):
@@ -371,10 +372,10 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     x, y = asarray(x, dtype), None if y is None else asarray(y, dtype)
     if x.ndim > 2 or (y is not None and y.ndim > 2):
         raise ValueError(f"corrcoef: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
-    return _core.corrcoef(x, y, not rowvar, None, None, None)
+    return _core.tn.corrcoef(*((x,) if y is None else (x, y)), columns=not rowvar)
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The integral by the trapezoidal rule."""
     y = asarray(y)
-    return _core.trapezoid(y, None if x is None else asarray(x), asarray(dx), _axis(axis, y.ndim))
+    return _core.tn.trapezoid(y, x=None if x is None else asarray(x), dx=asarray(dx), axis=_axis(axis, y.ndim))

@@ -47,7 +47,7 @@ def _summed(f, masked, a, axis, dtype, keepdims, initial, where, promote_integer
         return made if dtype is None else _core.convert(made, dtype)
     _need_number(initial)
     _need_mask(where)
-    return masked(a, _axis_of(axis, a.ndim), keepdims, where, initial, dtype)
+    return masked(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
 
 
 def _axis_of(axis, rank):
@@ -59,12 +59,12 @@ def _axis_of(axis, rank):
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):  # noqa: A001
     """The sum along axes (None: of all elements). Small integers become 64-bit ones."""
-    return _summed(_core.sum, _core.masked_sum, a, axis, dtype, keepdims, initial, where, promote_integers)
+    return _summed(_core.sum, _core.tn.sum, a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):
     """The product along axes. Small integers become 64-bit ones."""
-    return _summed(_core.prod, _core.masked_prod, a, axis, dtype, keepdims, initial, where, promote_integers)
+    return _summed(_core.prod, _core.tn.prod, a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 def _extreme(f, masked, a, axis, keepdims, initial, where, name):
@@ -73,7 +73,7 @@ def _extreme(f, masked, a, axis, keepdims, initial, where, name):
     _need_number(initial)
     if initial is not None:
         _need_mask(where)
-        return masked(a, axes, keepdims, where, initial, None)
+        return masked(a, axes, keepdims=keepdims, where=where, initial=initial)
     if where is not None:
         raise ValueError(f"{name}: with `where` an initial value is needed.")
     if builtins.any(_core.same_size(a.shape[i], 0) for i in (range(a.ndim) if axes is None else axes)):
@@ -83,12 +83,12 @@ def _extreme(f, masked, a, axis, keepdims, initial, where, name):
 
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The largest element along axes; NaN where any is."""
-    return _extreme(_core.max, _core.masked_max, a, axis, keepdims, initial, where, "max")
+    return _extreme(_core.max, _core.tn.amax, a, axis, keepdims, initial, where, "max")
 
 
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The smallest element along axes; NaN where any is."""
-    return _extreme(_core.min, _core.masked_min, a, axis, keepdims, initial, where, "min")
+    return _extreme(_core.min, _core.tn.amin, a, axis, keepdims, initial, where, "min")
 
 
 amax, amin = max, min
@@ -111,6 +111,11 @@ def any(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
     a = _bools(a)
     _need_mask(where)
     return _core.any(a if where is None else _core.where(where, a, False), _axis_of(axis, a.ndim), keepdims)
+
+
+def _reduced(f):
+    """A function of axes by keyword as one by position."""
+    return lambda a, axis, keepdims: f(a, axis, keepdims=keepdims)
 
 
 def _arg(f, a, axis, keepdims):
@@ -145,7 +150,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
         return _core.convert(mean(a, axis, None, None, keepdims, where=where), dtype)
     _need_mask(where)
     if where is not None:
-        return _core.masked_mean(a, _axis_of(axis, a.ndim), keepdims, where, None, dtype)
+        return _core.tn.mean(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, dtype=dtype)
     return _core.mean(a if dtype is None else _core.convert(a, dtype), _axis_of(axis, a.ndim), keepdims)
 
 
@@ -159,13 +164,13 @@ def _spread(f, a, axis, dtype, ddof, keepdims, where, mean, correction=None):
             raise ValueError(f"var: of {a.dtype} in dtype {wanted}, which has no imaginary parts: take real() of it, or of the result.")
         a = _core.convert(a, wanted)
     _need_mask(where)
-    made = f(a, _axis_of(axis, a.ndim), keepdims, where, mean, ddof if correction is None else correction)
+    made = f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, mean=mean, ddof=ddof if correction is None else correction)
     return made if wanted is None else _core.convert(made, wanted)
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
     """The mean squared distance from the mean; divided by the count less `ddof`."""
-    return _spread(_core.masked_var, a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return _spread(_core.tn.var, a, axis, dtype, ddof, keepdims, where, mean, correction)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
@@ -200,7 +205,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         made = mean(a, axis, keepdims=keepdims)
         total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
         return (made, total) if returned else made
-    made = _core.weighted_mean(a, _of_elements(asarray(weights), a, axis), _axis_of(axis, a.ndim), keepdims)
+    made = _core.tn.weighted_mean(a, _of_elements(asarray(weights), a, axis), _axis_of(axis, a.ndim), keepdims=keepdims)
     return made if returned else made[0]
 
 
@@ -217,44 +222,44 @@ def _without_nan(f, of_all, a, axis, dtype, keepdims, initial, where):
         return of_all(a, axis, dtype, None, keepdims, initial, where)
     _need_number(initial)
     _need_mask(where)
-    return f(a, _axis_of(axis, a.ndim), keepdims, where, initial, dtype)
+    return f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """The sum of the elements that are not NaN."""
-    return _without_nan(_core.nansum, sum, a, axis, dtype, keepdims, initial, where)
+    return _without_nan(_core.tn.nansum, sum, a, axis, dtype, keepdims, initial, where)
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """The product of the elements that are not NaN."""
-    return _without_nan(_core.nanprod, prod, a, axis, dtype, keepdims, initial, where)
+    return _without_nan(_core.tn.nanprod, prod, a, axis, dtype, keepdims, initial, where)
 
 
 def _nan_extreme(f, of_all, a, axis, keepdims, initial, where, name):
     a = asarray(a)
     if _has_no_nan(a):
         return of_all(a, axis, None, keepdims, initial, where)
-    return _extreme(lambda a, axes, keepdims: f(a, axes, keepdims, None, None, None), f, a, axis, keepdims, initial, where, name)
+    return _extreme(lambda a, axes, keepdims: f(a, axes, keepdims=keepdims), f, a, axis, keepdims, initial, where, name)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The largest of the elements that are not NaN; NaN where none is."""
-    return _nan_extreme(_core.nanmax, max, a, axis, keepdims, initial, where, "max")
+    return _nan_extreme(_core.tn.nanmax, max, a, axis, keepdims, initial, where, "max")
 
 
 def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The smallest of the elements that are not NaN; NaN where none is."""
-    return _nan_extreme(_core.nanmin, min, a, axis, keepdims, initial, where, "min")
+    return _nan_extreme(_core.tn.nanmin, min, a, axis, keepdims, initial, where, "min")
 
 
 def nanargmax(a, axis=None, out=None, keepdims=None):
     """Where the largest element that is not NaN is; -1 where none is."""
-    return _arg(_core.nanargmax, a, axis, keepdims)
+    return _arg(_reduced(_core.tn.nanargmax), a, axis, keepdims)
 
 
 def nanargmin(a, axis=None, out=None, keepdims=None):
     """Where the smallest element that is not NaN is; -1 where none is."""
-    return _arg(_core.nanargmin, a, axis, keepdims)
+    return _arg(_reduced(_core.tn.nanargmin), a, axis, keepdims)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
@@ -264,12 +269,12 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
         made = mean(a, axis, None, None, keepdims, where=where) if _has_no_nan(a) else nanmean(a, axis, None, None, keepdims, where)
         return made if dtype is None else _core.convert(made, dtype)
     _need_mask(where)
-    return _core.nanmean(a, _axis_of(axis, a.ndim), keepdims, where, None, dtype)
+    return _core.tn.nanmean(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, dtype=dtype)
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
     """var() of the elements that are not NaN."""
-    return _spread(_core.nanvar, a, axis, dtype, ddof, keepdims, where, mean)
+    return _spread(_core.tn.nanvar, a, axis, dtype, ddof, keepdims, where, mean)
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
@@ -304,12 +309,12 @@ def cumprod(a, axis=None, dtype=None, out=None):
 
 def nancumsum(a, axis=None, dtype=None, out=None):
     """cumsum(), where NaN counts as 0."""
-    return _cumulative(lambda a, axis, reverse: _core.nancumsum(a, axis), a, axis, dtype)
+    return _cumulative(lambda a, axis, reverse: _core.tn.nancumsum(a, axis), a, axis, dtype)
 
 
 def nancumprod(a, axis=None, dtype=None, out=None):
     """cumprod(), where NaN counts as 1."""
-    return _cumulative(lambda a, axis, reverse: _core.nancumprod(a, axis), a, axis, dtype)
+    return _cumulative(lambda a, axis, reverse: _core.tn.nancumprod(a, axis), a, axis, dtype)
 
 
 def _with_initial(f, x, axis, dtype, include_initial, unit):
@@ -344,12 +349,12 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The middle of the elements in order; the mean of both where there are two."""
     a = _ordered(a)
-    return _core.median(a, _axis_of(axis, a.ndim), keepdims)
+    return _core.tn.median(a, _axis_of(axis, a.ndim), keepdims=keepdims)
 
 
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of q / 100."""
-    return _quantile(_core.percentile, a, q, axis, method, keepdims, weights)
+    return _quantile(_core.tn.percentile, a, q, axis, method, keepdims, weights)
 
 
 def _ordered(a):
@@ -367,7 +372,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> quantile(a, 0.5, weights=asarray([1, 1, 3]), method="inverted_cdf")
     Array(4., dtype=float64)
     """
-    return _quantile(_core.quantile, a, q, axis, method, keepdims, weights)
+    return _quantile(_core.tn.quantile, a, q, axis, method, keepdims, weights)
 
 
 def _quantile(f, a, q, axis, method, keepdims, weights):
@@ -376,28 +381,26 @@ def _quantile(f, a, q, axis, method, keepdims, weights):
         if method != "inverted_cdf":
             raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
         weights = _of_elements(asarray(weights), a, axis)
-    if method not in _core.quantile_methods:
-        raise ValueError(f"quantile: method {method!r} is none of {', '.join(map(repr, _core.quantile_methods))}.")
-    return f(a, asarray(q), _axis_of(axis, a.ndim), keepdims, method, weights)
+    return f(a, asarray(q), _axis_of(axis, a.ndim), keepdims=keepdims, method=method, weights=weights)
 
 
 @whole
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of the elements that are not NaN."""
-    return _quantile(_core.nanquantile, a, q, axis, method, keepdims, weights)
+    return _quantile(_core.tn.nanquantile, a, q, axis, method, keepdims, weights)
 
 
 @whole
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """median() of the elements that are not NaN."""
     a = _ordered(a)
-    return _core.nanmedian(a, _axis_of(axis, a.ndim), keepdims)
+    return _core.tn.nanmedian(a, _axis_of(axis, a.ndim), keepdims=keepdims)
 
 
 @whole
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """percentile() of the elements that are not NaN."""
-    return _quantile(_core.nanpercentile, a, q, axis, method, keepdims, weights)
+    return _quantile(_core.tn.nanpercentile, a, q, axis, method, keepdims, weights)
 
 
 def bincount(x, weights=None, minlength=0, *, length=None):
@@ -407,5 +410,5 @@ def bincount(x, weights=None, minlength=0, *, length=None):
         raise ValueError("only 1-dimensional input supported.")
     if length is None:
         length = builtins.max(operator.index(minlength), (int(_core.max(x, None, False)) + 1) if x.size > 0 else 0)
-    made = _core.bincount(x, None if weights is None else asarray(weights), length)
+    made = _core.tn.bincount(x, weights=None if weights is None else asarray(weights), length=length)
     return _core.convert(made, _dtypes.default("i")) if weights is None else made

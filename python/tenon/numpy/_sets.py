@@ -16,7 +16,7 @@ __all__ = [
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, method="auto"):
     """Whether each element is one of the others."""
-    found = _core.isin(asarray(element), asarray(test_elements))
+    found = _core.tn.isin(asarray(element), asarray(test_elements))
     return ~found if invert else found
 
 
@@ -31,8 +31,10 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     """
     ar = asarray(ar)
     axis = None if axis is None else _axis(axis, ar.ndim)
-    values, *more = _core.unique(ar, axis, bool(equal_nan), size, fill_value, bool(return_index), bool(return_inverse), bool(return_counts))
-    return (values, *(_core.convert(x, _dtypes.default("i")) for x in more)) if more else values
+    values, *more = _core.tn.unique_all(ar, axis=axis, equal_nan=bool(equal_nan), size=size, fill=fill_value, indices=bool(return_index),
+                                        inverse=bool(return_inverse), counts=bool(return_counts))
+    wanted = [_core.convert(x, _dtypes.default("i")) for x in more if x is not None]
+    return (values, *wanted) if wanted else values
 
 
 class UniqueAllResult(NamedTuple):
@@ -92,12 +94,12 @@ def unique_values(x, /, *, size=None, fill_value=None):
 
 def union1d(ar1, ar2, *, size=None, fill_value=None):
     """The elements of either."""
-    return whole(_core.union1d)(asarray(ar1), asarray(ar2), False, size, fill_value)
+    return whole(_core.tn.union1d)(asarray(ar1), asarray(ar2), size=size, fill=fill_value)
 
 
 def setdiff1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of the first that are none of the second."""
-    return _core.setdiff1d(asarray(ar1), asarray(ar2), bool(assume_unique), size, fill_value)
+    return _core.tn.setdiff1d(asarray(ar1), asarray(ar2), unique=bool(assume_unique), size=size, fill=fill_value)
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=None, fill_value=None):
@@ -109,12 +111,12 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
     """
     ar1, ar2 = asarray(ar1), asarray(ar2)
     if return_indices:
-        met, first, second = _core.intersection_and_places(ar1, ar2, size, fill_value)
+        met, first, second = _core.tn.intersection_and_places(ar1, ar2, size=size, fill=fill_value)
         kind = _dtypes.default("i")
         return met, _core.convert(first, kind), _core.convert(second, kind)
-    return _core.intersect1d(ar1, ar2, bool(assume_unique), size, fill_value)
+    return _core.tn.intersect1d(ar1, ar2, unique=bool(assume_unique), size=size, fill=fill_value)
 
 
 def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of one of both, in order; `size` and `fill_value` as those of unique()."""
-    return _core.setxor1d(asarray(ar1), asarray(ar2), bool(assume_unique), size, fill_value)
+    return _core.tn.setxor1d(asarray(ar1), asarray(ar2), unique=bool(assume_unique), size=size, fill=fill_value)

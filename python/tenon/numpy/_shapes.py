@@ -347,7 +347,7 @@ def rot90(m, k=1, axes=(0, 1)):
     """The array turned k times by a right angle."""
     m = asarray(m)
     a, b = _axes(axes, m.ndim)
-    return _core.rot90(m, k, a, b)
+    return _core.tn.rot90(m, k, a, b)
 
 
 def roll(a, shift, axis=None):
@@ -360,13 +360,13 @@ def roll(a, shift, axis=None):
     shifts = [s for s in shift] if several else [shift] * len(axes)
     axes = axes * len(shifts) if len(axes) == 1 else axes
     for by, at in zip(shifts, axes):
-        a = _core.roll(a, by if isinstance(by, Array) and _core.is_traced(by) else _sizes.size(by), at)
+        a = _core.tn.roll(a, by if isinstance(by, Array) and _core.is_traced(by) else _sizes.size(by), at)
     return a
 
 
 def tile(A, reps):
     """The array again and again along each axis."""
-    return _core.tile(asarray(A), _sizes.shape(reps))
+    return _core.tn.tile(asarray(A), _sizes.shape(reps))
 
 
 def repeat(a, repeats, axis=None, *, total_repeat_length=None):
@@ -383,13 +383,13 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     if ndim(repeats) == 0 and total_repeat_length is not None and isinstance(repeats, Array):
         repeats = _core.broadcast_to(repeats, (a.shape[axis],))
     if isinstance(repeats, _core.Dim) or ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
-        made = _core.repeat(a, _sizes.size(repeats), axis)
+        made = _core.tn.repeat(a, _sizes.size(repeats), axis)
         return made if total_repeat_length is None else _fit(made, axis, total_repeat_length)
     if total_repeat_length is None:
         repeats = np.asarray(repeats) if np.size(repeats) else np.zeros(0, int)
         where = np.repeat(np.arange(a.shape[axis]), repeats)
         return _core.take(a, array(where), axis, "clip", None, True, False)
-    return _core.repeat_each(a, asarray(repeats), total_repeat_length, axis)
+    return _core.tn.repeat(a, asarray(repeats), total_repeat_length, axis)
 
 
 def _fit(a, axis, n):
@@ -458,7 +458,7 @@ def _padded_along(a, pad_width, mode, options):
     if callable(mode):
         return _padded_by(a, widths, mode, options)
     if mode in ("edge", "wrap", "reflect", "symmetric") and options.get("reflect_type", "even") != "odd":
-        return _core.pad_by(a, widths, mode)
+        return _core.tn.pad(a, widths, mode)
     for axis, (before, behind) in enumerate(widths):
         a = _padded(a, axis, before, behind, mode, options)
     return a
@@ -532,7 +532,7 @@ def _padded_odd(a, axis, before, behind, mode):
     """Reflected at the ends, the values there too: with `symmetric` the ends are there twice."""
     n, skip = a.shape[axis], mode == "reflect"
     if n == 1 and skip:
-        return _core.pad_by(a, [(before, behind) if i == axis else (0, 0) for i in range(a.ndim)], "edge")
+        return _core.tn.pad(a, [(before, behind) if i == axis else (0, 0) for i in range(a.ndim)], "edge")
     while before or behind:
         first, last = _part(a, axis, 0, 1), _part(a, axis, n - 1, n)
         low, high = builtins.min(before, n - skip), builtins.min(behind, n - skip)

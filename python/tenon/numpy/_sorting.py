@@ -59,12 +59,12 @@ def lexsort(keys, axis=-1):
 
 def partition(a, kth, axis=-1):
     """The elements with the k-th smallest in its place, all smaller ones before it: here all are in order."""
-    return _core.partition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
+    return _core.tn.partition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
 
 
 def argpartition(a, kth, axis=-1):
     """Where the elements of partition() are, i32."""
-    return _core.argpartition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
+    return _core.tn.argpartition(asarray(a), [int(k) for k in np.ravel(kth)], axis)
 
 
 @whole
@@ -82,10 +82,10 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
     if sorter is not None:
         a = _core.take(a, sorter, 0, "clip", None, False, False)
-    return _core.searchsorted(a, v, side == "right")
+    return _core.tn.searchsorted(a, v, side)
 
 
 @whole
 def digitize(x, bins, right=False, *, method=None):
     """The number of the bin that each element lies in."""
-    return _core.digitize(asarray(x), asarray(bins), bool(right))
+    return _core.tn.digitize(asarray(x), asarray(bins), bool(right))

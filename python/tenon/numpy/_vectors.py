@@ -23,12 +23,12 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     prepend, append = (None if edge is None else asarray(edge) for edge in (prepend, append))
-    return a if n == 0 else _core.diff(a, n, axis, prepend, append)
+    return a if n == 0 else _core.tn.diff(a, n, axis, prepend=prepend, append=append)
 
 
 def ediff1d(ary, to_end=None, to_begin=None):
     """The differences of neighbours of all elements in a row."""
-    return _core.ediff1d(asarray(ary), *(None if edge is None else asarray(edge) for edge in (to_begin, to_end)))
+    return _core.tn.ediff1d(asarray(ary), **{name: None if edge is None else asarray(edge) for name, edge in (("to_begin", to_begin), ("to_end", to_end))})
 
 
 def gradient(f, *varargs, axis=None, edge_order=None):
@@ -38,7 +38,7 @@ def gradient(f, *varargs, axis=None, edge_order=None):
     spacing = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
     if len(spacing) != len(axes):
         raise TypeError("gradient: a distance for all axes, or one for each.")
-    made = [_core.gradient(f, a, h if np.ndim(h) == 0 else asarray(h)) for a, h in zip(axes, spacing)]
+    made = [_core.tn.gradient(f, a, h if np.ndim(h) == 0 else asarray(h)) for a, h in zip(axes, spacing)]
     return made[0] if len(made) == 1 else made
 
 
@@ -47,7 +47,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
-    return _core.interp(asarray(x), asarray(xp), asarray(fp), left, right, period)
+    outside = {f"extrapolate_{side}" if isinstance(given, str) else side: True if isinstance(given, str) else given
+               for side, given in (("left", left), ("right", right))}
+    return _core.tn.interpolate.interp(asarray(x), asarray(xp), asarray(fp), **outside, period=period)
 
 
 def _places(obj, n):
@@ -82,8 +84,8 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
 
         return compress(_core.invert(obj), arr, axis)
     if isinstance(obj, Array) and assume_unique_indices:
-        return _core.delete_distinct(arr, ravel(obj), axis)
-    return _core.delete_known(arr, [operator.index(i) for i in np.ravel(np.asarray(obj))], axis)
+        return _core.tn.without(arr, ravel(obj), axis)
+    return _core.tn.without(arr, [operator.index(i) for i in np.ravel(np.asarray(obj))], axis)
 
 
 def insert(arr, obj, values, axis=None):
@@ -95,7 +97,7 @@ def insert(arr, obj, values, axis=None):
     """
     arr, n = _along(arr, axis)
     obj = _places(obj, n)
-    return _core.insert(arr, obj if isinstance(obj, Array) else array(obj), asarray(values), axis)
+    return _core.tn.insert(arr, obj if isinstance(obj, Array) else array(obj), asarray(values), axis)
 
 
 def trim_zeros(filt, trim="fb", axis=None):
@@ -115,4 +117,4 @@ def trim_zeros(filt, trim="fb", axis=None):
 def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     """Angles without jumps: multiples of the period are added. Integers stay so with a period that is an integer."""
     p = asarray(p)
-    return _core.unwrap(p, discont, _axis(axis, p.ndim), period)
+    return _core.tn.unwrap(p, discont=discont, axis=_axis(axis, p.ndim), period=period)

@@ -11,22 +11,22 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 def bartlett(M):
     """A triangle."""
-    return _core.bartlett(_sizes.size(M), _dtypes.default("f"))
+    return _core.tn.bartlett(_sizes.size(M), _dtypes.default("f"))
 
 
 def blackman(M):
     """The window of Blackman."""
-    return _core.blackman(_sizes.size(M), _dtypes.default("f"))
+    return _core.tn.blackman(_sizes.size(M), _dtypes.default("f"))
 
 
 def hamming(M):
     """The window of Hamming."""
-    return _core.hamming(_sizes.size(M), _dtypes.default("f"))
+    return _core.tn.hamming(_sizes.size(M), _dtypes.default("f"))
 
 
 def hanning(M):
     """The window of von Hann."""
-    return _core.hanning(_sizes.size(M), _dtypes.default("f"))
+    return _core.tn.hanning(_sizes.size(M), _dtypes.default("f"))
 
 
 def kaiser(M, beta):
@@ -34,4 +34,4 @@ def kaiser(M, beta):
     M = _sizes.size(M)
     if _sizes.known(M) and isinstance(beta, (int, float)):  # NumPy's own digits
         return array(np.kaiser(M, beta))
-    return _core.kaiser(M, beta, _dtypes.default("f"))
+    return _core.tn.kaiser(M, beta, _dtypes.default("f"))

@@ -16,7 +16,7 @@ __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2"
 def _along_one(name, x, n, axis, norm):
     if isinstance(axis, (tuple, list)):
         raise ValueError(f"{name} does not support multiple axes. Please use {name}n. Got axis = {axis!r}.")
-    return getattr(_core, name)(asarray(x), n, axis.__index__(), norm)
+    return getattr(_core.tn.fft, name)(asarray(x), n=n, axis=axis.__index__(), norm=norm)
 
 
 def _along_many(name, x, s, axes, norm):
@@ -25,7 +25,7 @@ def _along_many(name, x, s, axes, norm):
         axes = _given_once(name, axes, x.ndim)
     if s is not None and axes is not None and len(s) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
-    return getattr(_core, name)(x, s, axes, norm)
+    return getattr(_core.tn.fft, name)(x, s=s, axes=axes, norm=norm)
 
 
 def _along_two(name, x, s, axes, norm):
@@ -170,7 +170,7 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
 def _frequencies(name, n, d, dtype):
     if isinstance(n, (tuple, list)):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
-    return getattr(_core, name)(n, d, _dtypes.default("f") if dtype is None else _core.canonical_dtype(dtype))
+    return getattr(_core.tn.fft, name)(n, d, _dtypes.default("f") if dtype is None else _core.canonical_dtype(dtype))
 
 
 def fftfreq(n, d=1.0, *, dtype=None, device=None):
@@ -193,7 +193,7 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None):
 
 def _shifted(name, x, axes):
     x = asarray(x)
-    return getattr(_core, name)(x, None if axes is None else _axes(axes, x.ndim))
+    return getattr(_core.tn.fft, name)(x, None if axes is None else _axes(axes, x.ndim))
 
 
 def fftshift(x, axes=None):

@@ -17,18 +17,18 @@ __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigva
 
 def cholesky(a, *, upper=False, symmetrize_input=True):
     """The triangular L with L·Lᴴ = a, or with `upper` the U with Uᴴ·U = a. NaN where a is not positive definite."""
-    made = _core.cholesky(a, symmetrize_input)
+    made = _core.tn.cholesky(a, symmetrize=symmetrize_input)
     return _adjoint(made) if upper else made
 
 
 def solve(a, b):
     """x with a·x = b; b is a vector or matrices of columns."""
-    return _core.solve(a, b)
+    return _core.tn.solve(a, b)
 
 
 def inv(a):
     """The inverse matrix. solve(a, b) is faster and more accurate than inv(a) @ b."""
-    return _core.inv(a)
+    return _core.tn.inv(a)
 
 
 def diagonal(x, /, *, offset=0):
@@ -62,7 +62,7 @@ def det(a):
     >>> det([[1.0, 2.0], [3.0, 4.0]])
     Array(-2., dtype=float64)
     """
-    return _core.det(_square(a, "det"))
+    return _core.tn.linalg.det(_square(a, "det"))
 
 
 class SlogdetResult(NamedTuple):
@@ -83,7 +83,7 @@ def slogdet(a, *, method=None):
         raise NotImplementedError("slogdet: by 'qr': only 'lu' is there.")
     if method not in (None, "lu"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
-    return SlogdetResult(*_core.slogdet(_square(a, "slogdet")))
+    return SlogdetResult(*_core.tn.linalg.slogdet(_square(a, "slogdet")))
 
 
 class QRResult(NamedTuple):
@@ -102,11 +102,11 @@ def qr(a, mode="reduced"):
     """
     a = asarray(a)
     if mode == "raw":
-        h, taus = _core.geqrf(a)
+        h, taus = _core.tn.linalg.geqrf(a)
         return QRResult(matrix_transpose(h), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    q, r = _core.qr(a, mode == "complete")
+    q, r = _core.tn.linalg.qr(a, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -130,7 +130,7 @@ def eigh(a, UPLO=None, symmetrize_input=True):
     >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.tolist()
     [1.0, 3.0]
     """
-    return EighResult(*_core.eigh(asarray(a), _lower(UPLO), bool(symmetrize_input)))
+    return EighResult(*_core.tn.linalg.eigh(asarray(a), lower=_lower(UPLO), symmetrize=bool(symmetrize_input)))
 
 
 def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
@@ -139,7 +139,7 @@ def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
     >>> eigvalsh([[2.0, 1.0], [1.0, 2.0]]).tolist()
     [1.0, 3.0]
     """
-    return _core.eigvalsh(asarray(a), _lower(UPLO), bool(symmetrize_input))
+    return _core.tn.linalg.eigvalsh(asarray(a), lower=_lower(UPLO), symmetrize=bool(symmetrize_input))
 
 
 class EigResult(NamedTuple):
@@ -155,7 +155,7 @@ def eig(a):
     >>> eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.tolist()
     [1j, -1j]
     """
-    return EigResult(*_core.eig(asarray(a)))
+    return EigResult(*_core.tn.linalg.eig(asarray(a)))
 
 
 def eigvals(a):
@@ -164,7 +164,7 @@ def eigvals(a):
     >>> eigvals([[0.0, 1.0], [-1.0, 0.0]]).tolist()
     [1j, -1j]
     """
-    return _core.eigvals(asarray(a))
+    return _core.tn.linalg.eigvals(asarray(a))
 
 
 class SVDResult(NamedTuple):
@@ -187,8 +187,8 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError("svd: subset_by_index goes with full_matrices=False.")
     if not compute_uv:
-        return _subset(_sizes_of_hermitian(a) if hermitian else _core.svdvals(a), subset_by_index, -1)
-    u, s, vh = _svd_of_hermitian(a) if hermitian else _core.svd(a, bool(full_matrices))
+        return _subset(_sizes_of_hermitian(a) if hermitian else _core.tn.linalg.svdvals(a), subset_by_index, -1)
+    u, s, vh = _svd_of_hermitian(a) if hermitian else _core.tn.linalg.svd(a, full_matrices=bool(full_matrices))
     return SVDResult(_subset(u, subset_by_index, -1), _subset(s, subset_by_index, -1), _subset(vh, subset_by_index, -2))
 
 
@@ -202,14 +202,14 @@ def _subset(x, bounds, axis):
 def _sizes_of_hermitian(a):
     from tenon.numpy._sorting import sort
 
-    return sort(_core.abs(_core.eigvalsh(asarray(a), True, True)), -1, descending=True)
+    return sort(_core.abs(_core.tn.linalg.eigvalsh(asarray(a), lower=True, symmetrize=True)), -1, descending=True)
 
 
 def _svd_of_hermitian(a):
     """By eigenvalues: the largest in size first, and a sign of u's columns."""
     from tenon.numpy._sorting import argsort
 
-    w, v = _core.eigh(asarray(a), True, True)
+    w, v = _core.tn.linalg.eigh(asarray(a), lower=True, symmetrize=True)
     size = _core.abs(w)
     order = argsort(size, -1, descending=True)
     s = _core.take_along_axis(size, order, size.ndim - 1, "clip", None)
@@ -228,7 +228,7 @@ def svdvals(x, /):
     >>> svdvals([[3.0, 0.0], [0.0, -4.0]]).tolist()
     [4.0, 3.0]
     """
-    return _core.svdvals(asarray(x))
+    return _core.tn.linalg.svdvals(asarray(x))
 
 
 def pinv(a, rtol=None, hermitian=False, *, rcond=None):
@@ -242,7 +242,7 @@ def pinv(a, rtol=None, hermitian=False, *, rcond=None):
         if rtol is not None:
             raise ValueError("pinv: only one of rtol and rcond may be specified.")
         rtol = rcond
-    return _core.pinv(asarray(a), rtol, bool(hermitian))
+    return _core.tn.linalg.pinv(asarray(a), rtol=rtol, hermitian=bool(hermitian))
 
 
 def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
@@ -254,7 +254,7 @@ def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
     M = asarray(M)
     if M.ndim < 2:
         return _core.convert(_core.any(_core.not_equal(M, 0), None, False), _dtypes.default("i"))
-    return _core.convert(_core.matrix_rank(M, rtol, tol, bool(hermitian)), _dtypes.default("i"))
+    return _core.convert(_core.tn.linalg.matrix_rank(M, rtol=rtol, tol=tol, hermitian=bool(hermitian)), _dtypes.default("i"))
 
 
 def lstsq(a, b, rcond=None, *, numpy_resid=False):
@@ -272,7 +272,7 @@ def lstsq(a, b, rcond=None, *, numpy_resid=False):
         raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
     if _core.same_size(a.shape[0], b.shape[0]) is False:
         raise ValueError("Leading dimensions of input arrays must match")
-    x, residuals, rank, s = _core.lstsq(a, b, rcond)
+    x, residuals, rank, s = _core.tn.linalg.lstsq(a, b, rcond=rcond)
     if numpy_resid and (a.shape[0] <= a.shape[1] or int(rank) < a.shape[1]):
         residuals = residuals[:0]
     return x, residuals, _core.convert(rank, _dtypes.default("i")), s
@@ -290,7 +290,7 @@ def cond(x, p=None):
         raise ValueError(f"cond: input array must be at least 2D; got {x.shape}")
     if 0 in x.shape[-2:]:
         raise ValueError(f"cond: input array must not be empty; got {x.shape}")
-    return _core.condition_number(x if p in (None, 2, -2) else _square(x, "cond"), _order_of_matrices(2 if p is None else p))
+    return _core.tn.linalg.cond(x if p in (None, 2, -2) else _square(x, "cond"), _order_of_matrices(2 if p is None else p))
 
 
 def tensorsolve(a, b, axes=None):
@@ -307,7 +307,7 @@ def tensorsolve(a, b, axes=None):
     n = math.prod(shape)
     if _core.same_size(a.size, n * n) is False or _core.same_size(b.size, n) is False:
         raise ValueError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
-    return _core.reshape(_core.solve(_core.reshape(a, (n, n)), _core.reshape(b, (-1,))), shape)
+    return _core.reshape(_core.tn.solve(_core.reshape(a, (n, n)), _core.reshape(b, (-1,))), shape)
 
 
 def tensorinv(a, ind=2):
@@ -329,12 +329,12 @@ def tensorinv(a, ind=2):
 
 def matrix_power(a, n):
     """The matrix times itself, n times; of negative n its inverse."""
-    return _core.matrix_power(asarray(a), operator.index(n))
+    return _core.tn.linalg.matrix_power(asarray(a), operator.index(n))
 
 
 def multi_dot(arrays, *, precision=None):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    return _core.multi_dot([asarray(a) for a in arrays])
+    return _core.tn.linalg.multi_dot([asarray(a) for a in arrays])
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
@@ -344,7 +344,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     x = _core.convert(x, _dtypes.default("f")) if x.dtype.kind in "biu" else x
     if isinstance(ord, str):
         raise ValueError(f"Invalid order '{ord}' for vector norm.")
-    return _core.vector_norm(x, 2.0 if ord is None else float(ord), axes, bool(keepdims))
+    return _core.tn.linalg.vector_norm(x, 2.0 if ord is None else float(ord), axes, keepdims=bool(keepdims))
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):  # noqa: A002
@@ -365,7 +365,7 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(f"Improper number of axes for norm: {axes}")
-    return _core.matrix_norm(x, _order_of_matrices(ord), *axes, bool(keepdims))
+    return _core.tn.linalg.matrix_norm(x, _order_of_matrices(ord), rows=axes[0], columns=axes[1], keepdims=bool(keepdims))
 
 
 def _order_of_matrices(order):

@@ -10,7 +10,7 @@ from tenon import numpy as tnp
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
 
-_random = _core.random
+_random = _core.tn.random
 __all__ = [
     "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell", "exponential", "fold_in",
     "geometric", "gumbel", "key", "key_data", "key_impl", "laplace", "logistic", "lognormal", "maxwell",
@@ -35,7 +35,7 @@ def key(seed, *, impl=None):
         seed = tnp.asarray(seed)
         if seed.ndim:
             raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
-        return _random.key_of_array(seed, impl)
+        return _random.key(seed, impl)
     if not hasattr(seed, "__index__"):
         raise TypeError(f"random.key: the seed is an integer, not {seed!r}.")
     seed = seed.__index__()
@@ -232,6 +232,10 @@ def gumbel(key, shape=(), dtype=None, mode=None):
     return _random.gumbel(key, _shape(shape), _real(dtype), _of_mode("gumbel", mode, None, "highest"))
 
 
+def _categorical(key, logits, axis, shape, replace, resolution):
+    return _random.categorical(key, logits, axis, shape=shape, replace=replace, resolution=resolution)
+
+
 def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     """Indices along an axis, with the probabilities softmax(logits)."""
     logits = tnp.asarray(logits)
@@ -239,7 +243,7 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     rest = logits.shape[:axis] + logits.shape[axis + 1:]
     shape = rest if shape is None else _shape(shape)
     count = logits.size if _core.tracing() or not replace else _sizes.elements(shape) * logits.shape[axis]
-    made = of_many(_random.categorical, count, (key, logits), axis, shape, bool(replace), _of_mode("categorical", mode, None, "highest"))
+    made = of_many(_categorical, count, (key, logits), axis, shape, bool(replace), _of_mode("categorical", mode, None, "highest"))
     return _core.convert(made, _dtypes.default("i"))
 
 
@@ -318,13 +322,17 @@ def truncated_normal(key, lower, upper, shape=None, dtype=None):
     return _drawn("truncated_normal", key, lower, upper, shape=_met(shape, lower, upper), dtype=dtype)
 
 
+def _multivariate_normal(key, mean, cov, shape, dtype, factor):
+    return _random.multivariate_normal(key, mean, cov, shape=shape, dtype=dtype, factor=factor)
+
+
 def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky"):
     """Normal vectors with a mean and covariances."""
     dtype = _core.to_inexact(_core.full((), 0, _dtypes.result_type(mean, cov))).dtype if dtype is None else _real(dtype)
     mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
     shape = _sizes.broadcast(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
     count = _sizes.elements((*shape, *mean.shape[-1:]))
-    return of_many(_random.multivariate_normal, count, (key, mean, cov), shape, dtype, method)
+    return of_many(_multivariate_normal, count, (key, mean, cov), shape, dtype, method)
 
 
 def orthogonal(key, n, shape=(), dtype=None, m=None):
@@ -340,15 +348,27 @@ def orthogonal(key, n, shape=(), dtype=None, m=None):
     return of_many(_random.orthogonal, _sizes.elements((*shape, n, m)), (key,), n, m, shape, _real(dtype))
 
 
+def _permuted(key, x, axis, independent):
+    return _random.detail.permuted(key, x, axis=axis, independent=independent)
+
+
 def permutation(key, x, axis=0, independent=False):
     """The elements along an axis in another order; of an int, its range."""
     if not isinstance(x, _core.Dim) and np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
         raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
     if isinstance(x, _core.Dim) or np.ndim(x) == 0:
         n, _ = _sizes.size(x), _axis(axis, 1)
-        return of_many(_random.permutation_of_range, n, (key,), n, _dtypes.default("i"))
+        return of_many(_random.permutation, n, (key,), n, _dtypes.default("i"))
     x = tnp.asarray(x)
-    return of_many(_random.permutation, x.size, (key, x), _axis(axis, x.ndim), bool(independent))
+    return of_many(_permuted, x.size, (key, x), _axis(axis, x.ndim), bool(independent))
+
+
+def _chosen_of_range(key, p, n, shape, replace, index):
+    return _random.choice(key, n, shape, replace=replace, p=p, index=index)
+
+
+def _chosen(key, x, p, shape, replace, axis, index):
+    return _random.detail.chosen(key, x, shape, replace=replace, p=p, axis=axis, index=index)
 
 
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
@@ -360,5 +380,5 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     p = None if p is None else _core.with_weak(_core.to_inexact(tnp.asarray(p)), False)
     count = _sizes.elements(shape) if replace else a if of_range else a.shape[axis]
     if of_range:
-        return of_many(_random.choice_of_range, count, (key, p), a, shape, bool(replace), _dtypes.default("i"))
-    return of_many(_random.choice, count, (key, a, p), shape, bool(replace), axis, _dtypes.default("i"))
+        return of_many(_chosen_of_range, count, (key, p), a, shape, bool(replace), _dtypes.default("i"))
+    return of_many(_chosen, count, (key, a, p), shape, bool(replace), axis, _dtypes.default("i"))

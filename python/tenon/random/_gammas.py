@@ -108,7 +108,7 @@ def ball(key, d, p=2, shape=(), dtype=None):
     """Points [*shape, d], uniform in the ball of radius 1 of the norm (Σ |xₖ|^p)^(1/p)."""
     d, dtype = d.__index__(), _real("ball", dtype)
     shape = _wide("ball", shape)
-    return _by_loops(_draws._random.ball, key, p, d, shape, dtype, _dtypes.default("f"))
+    return _by_loops(_draws._random.ball, key, d, p, shape, dtype, _dtypes.default("f"))
 
 
 # --- counts ---

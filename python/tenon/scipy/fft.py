@@ -19,7 +19,7 @@ def _require_type(name, type):
 
 def _along_one(name, x, type, n, axis, norm):
     _require_type(name, type)
-    return getattr(_core, name)(asarray(x), n, operator.index(axis), norm)
+    return getattr(_core.tn.fft, name)(asarray(x), n=n, axis=operator.index(axis), norm=norm)
 
 
 def _integers(given):
@@ -29,7 +29,7 @@ def _integers(given):
 def _along_many(name, x, type, s, axes, norm):
     _require_type(name, type)
     axes = _integers(axes)
-    return getattr(_core, name)(asarray(x), _integers(s), None if axes is None else [operator.index(a) for a in axes], norm)
+    return getattr(_core.tn.fft, name)(asarray(x), s=_integers(s), axes=None if axes is None else [operator.index(a) for a in axes], norm=norm)
 
 
 def dct(x, type=2, n=None, axis=-1, norm=None):

@@ -98,20 +98,20 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
     if b is None:
         if type != 1:
             raise NotImplementedError("eigh: of one matrix type is 1.")
-        return _core.eigvalsh(a, bool(lower), True) if eigvals_only else _core.eigh(a, bool(lower), True)
+        return _core.tn.linalg.eigvalsh(a, lower=bool(lower), symmetrize=True) if eigvals_only else _core.tn.linalg.eigh(a, lower=bool(lower), symmetrize=True)
     # b = l·lᴴ makes it a problem of one matrix.
     a, b = _inexact_together(a, tnp.asarray(b))
-    root = _core.cholesky(b, True)
+    root = _core.tn.cholesky(b, symmetrize=True)
     other = _adjoint(root)
     if type == 1:
         half = solve_triangular(root, a, lower=True)
         inner = _adjoint(solve_triangular(root, _adjoint(half), lower=True))
     else:
-        inner = _core.matmul(_core.matmul(other, a), root)
+        inner = _core.tn.matmul(_core.tn.matmul(other, a), root)
     if eigvals_only:
-        return _core.eigvalsh(inner, True, True)
-    w, y = _core.eigh(inner, True, True)
-    return w, _core.matmul(root, y) if type == 3 else solve_triangular(other, y)
+        return _core.tn.linalg.eigvalsh(inner, lower=True, symmetrize=True)
+    w, y = _core.tn.linalg.eigh(inner, lower=True, symmetrize=True)
+    return w, _core.tn.matmul(root, y) if type == 3 else solve_triangular(other, y)
 
 
 def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
@@ -124,4 +124,4 @@ def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=
     if lapack_driver not in ("gesdd", "gesvd"):
         raise ValueError(f"svd: lapack_driver is 'gesdd' or 'gesvd', not {lapack_driver!r}.")
     a = tnp.asarray(a)
-    return _core.svd(a, bool(full_matrices)) if compute_uv else _core.svdvals(a)
+    return _core.tn.linalg.svd(a, full_matrices=bool(full_matrices)) if compute_uv else _core.tn.linalg.svdvals(a)

@@ -19,4 +19,4 @@ def map_coordinates(input, coordinates, order, mode="constant", cval=0.0):
     order = operator.index(order)
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: splines of order {order} are not here; orders 0 and 1 are.")
-    return _core.map_coordinates(asarray(input), [asarray(c) for c in coordinates], order, mode, cval)
+    return _core.tn.ndimage.map_coordinates(asarray(input), [asarray(c) for c in coordinates], order=order, mode=mode, fill=cval)

@@ -1,5 +1,6 @@
 """Signals, with the names of jax.scipy.signal: convolutions, trends and spectra, with derivatives."""
 
+import functools
 import operator
 import warnings
 
@@ -19,7 +20,7 @@ def convolve(in1, in2, mode="full", method="auto", precision=None):
     >>> convolve(asarray([1.0, 2.0, 3.0]), asarray([1.0, 1.0])).tolist()
     [1.0, 3.0, 5.0, 3.0]
     """
-    return _core.convolve(asarray(in1), asarray(in2), mode, method)
+    return _core.tn.signal.convolve(asarray(in1), asarray(in2), mode=mode, method=method)
 
 
 def correlate(in1, in2, mode="full", method="auto", precision=None):
@@ -28,7 +29,7 @@ def correlate(in1, in2, mode="full", method="auto", precision=None):
     >>> correlate(asarray([1.0, 2.0, 3.0]), asarray([0.0, 1.0])).tolist()
     [1.0, 2.0, 3.0, 0.0]
     """
-    return _core.correlate(asarray(in1), asarray(in2), mode, method)
+    return _core.tn.signal.correlate(asarray(in1), asarray(in2), mode=mode, method=method)
 
 
 def _require_zeros(name, boundary, fillvalue):
@@ -43,7 +44,7 @@ def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=No
     [[1.0, 2.0], [1.0, 2.0]]
     """
     _require_zeros("convolve2d", boundary, fillvalue)
-    return _core.convolve2d(asarray(in1), asarray(in2), mode)
+    return _core.tn.signal.convolve2d(asarray(in1), asarray(in2), mode)
 
 
 def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=None):
@@ -53,7 +54,7 @@ def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=N
     [[1.0, 2.0], [0.0, 0.0]]
     """
     _require_zeros("correlate2d", boundary, fillvalue)
-    return _core.correlate2d(asarray(in1), asarray(in2), mode)
+    return _core.tn.signal.correlate2d(asarray(in1), asarray(in2), mode)
 
 
 def fftconvolve(in1, in2, mode="full", axes=None):
@@ -64,7 +65,7 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     """
     if axes is not None:
         axes = [operator.index(a) for a in (axes if isinstance(axes, (tuple, list)) else [axes])]
-    return _core.fftconvolve(asarray(in1), asarray(in2), mode, axes)
+    return _core.tn.signal.fftconvolve(asarray(in1), asarray(in2), mode=mode, axes=axes)
 
 
 def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
@@ -77,7 +78,7 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
     if overwrite_data is not None:
         raise NotImplementedError("detrend: overwrite_data is not here; the result is an array of its own.")
     breaks = [int(b) for b in np.ravel(bp) if b != 0]
-    return _core.detrend(asarray(data), operator.index(axis), type, breaks)
+    return _core.tn.signal.detrend(asarray(data), axis=operator.index(axis), type=type, breaks=breaks)
 
 
 # Windows of n samples, with SciPy's names, that NumPy has: symmetric ones, of which the periodic ones are all but the last.
@@ -125,6 +126,15 @@ def _two_sided(x, y, onesided):
     return bool(onesided)
 
 
+def _trend(name, detrend):
+    """What is taken from segments, as the library's functions take it: by name, by a function, or nothing."""
+    if callable(detrend):
+        return {"trend": "none", "detrend": detrend}
+    if detrend not in ("constant", "linear", False):
+        raise ValueError(f"{name}: detrend is {detrend!r}; it is 'constant', 'linear', a function or False.")
+    return {"trend": detrend or "none"}
+
+
 def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
         scaling="density", axis=-1, average="mean"):
     """Frequencies, and the cross spectrum of x and y there: the average over segments (Welch). Segments have `nperseg` samples
@@ -139,8 +149,9 @@ def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, det
     x, y = asarray(x), None if y is None else asarray(y)
     longer = x if y is None or x.ndim != y.ndim or y.shape[axis] <= x.shape[axis] else y
     segment = _segment(name, longer, axis, window, nperseg)
-    return _core.csd(x, y, fs, _window(name, window, segment), segment, noverlap, nfft, detrend,
-                     _two_sided(x, y, return_onesided), scaling, operator.index(axis), average)
+    f = _core.tn.signal.welch if y is None else functools.partial(_core.tn.signal.csd, x)
+    return f(x if y is None else y, rate=fs, window=_window(name, window, segment), segment=segment, overlap=noverlap, length=nfft,
+             onesided=_two_sided(x, y, return_onesided), axis=operator.index(axis), **_trend(name, detrend), scaling=scaling, average=average)
 
 
 def welch(x, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
@@ -163,8 +174,9 @@ def stft(x, fs=1.0, window="hann", nperseg=256, noverlap=None, nfft=None, detren
     """
     x = asarray(x)
     segment = _segment("stft", x, axis, window, nperseg, 256)
-    return _core.stft(x, fs, _window("stft", window, segment), segment, noverlap, nfft, detrend,
-                      _two_sided(x, None, return_onesided), boundary, bool(padded), operator.index(axis))
+    return _core.tn.signal.stft(x, rate=fs, window=_window("stft", window, segment), segment=segment, overlap=noverlap,
+                                 length=nfft, onesided=_two_sided(x, None, return_onesided), axis=operator.index(axis),
+                                 **_trend("stft", detrend), boundary="none" if boundary is None else boundary, padded=bool(padded))
 
 
 def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, input_onesided=True, boundary=True,
@@ -179,5 +191,6 @@ def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, in
     if segment is None and isinstance(window, (str, tuple)) and x.ndim > 1:
         bins = x.shape[freq_axis]
         segment = 2 * (bins - 1) if input_onesided else bins
-    return _core.istft(x, fs, _window("istft", window, segment), segment, noverlap, nfft, bool(input_onesided),
-                       bool(boundary), operator.index(time_axis), operator.index(freq_axis))
+    return _core.tn.signal.istft(x, rate=fs, window=_window("istft", window, segment), segment=segment, overlap=noverlap,
+                                  length=nfft, onesided=bool(input_onesided), boundary=bool(boundary),
+                                  time_axis=operator.index(time_axis), frequency_axis=operator.index(freq_axis))

@@ -55,10 +55,10 @@ Place place_of(const Array& index, MaybeArray weight, const Array& n, Beyond bey
 // The places that coordinates along an axis of n elements read.
 std::vector<Place> places_of(const Array& at, const Dim& n, DType index, const ndimage::MapOptions& options) {
   const Array size = convert(size_as_array(n), index);
-  if (!is_inexact(at.dtype())) return {place_of(convert(at, index), std::nullopt, size, options.beyond)};
-  if (options.order == 0) return {place_of(convert(rounded_away(at), index), std::nullopt, size, options.beyond)};
+  if (!is_inexact(at.dtype())) return {place_of(convert(at, index), std::nullopt, size, options.mode)};
+  if (options.order == 0) return {place_of(convert(rounded_away(at), index), std::nullopt, size, options.mode)};
   const Array below = floor(at), above_by = at - below, first = convert(below, index);
-  return {place_of(first, 1 - above_by, size, options.beyond), place_of(first + 1, above_by, size, options.beyond)};
+  return {place_of(first, 1 - above_by, size, options.mode), place_of(first + 1, above_by, size, options.mode)};
 }
 
 // Outside of traces it is compiled.
@@ -92,12 +92,12 @@ Array ndimage::map_coordinates(const Operand& given, std::span<const Array> coor
                        "They are real numbers or integers.");
   const bool without = std::ranges::any_of(x.shape().dims(), [](const Dim& n) { return n.try_value() == 0; });
   const Array fill = convert(options.fill, x.dtype());
-  if (without && options.beyond == Beyond::constant) return broadcast_to(fill, broadcast_shapes(name, coordinates));
+  if (without && options.mode == Beyond::constant) return broadcast_to(fill, broadcast_shapes(name, coordinates));
   if (without)
     throw ShapeError(fmt::format("{}: {} has no elements.", name, x.type().text()),
                      "Give at least one along every axis, or a constant outside.");
   const Arrays at(coordinates.begin(), coordinates.end());
-  const ndimage::MapOptions known{options.order, options.beyond, fill};
+  const ndimage::MapOptions known{options.order, options.mode, fill};
   if (tracing()) return Mapped()(x, at, known);
   return compiled_map.get([] { return jit(Mapped(), {}, Source()); })(x, at, known);
 }

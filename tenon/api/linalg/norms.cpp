@@ -39,7 +39,7 @@ Array vector_norm(const Operand& x, double ord, const Axes& axes) {
   return pow(sum(pow(sizes, ord), axes), 1 / ord);
 }
 
-Array matrix_norm(const Operand& x, MatrixNorm kind, const MatrixNormOptions& options) {
+Array matrix_norm(const Operand& x, MatrixNorm ord, const MatrixNormOptions& options) {
   const SourceScope place(x.where(), "matrix_norm");
   const Array given = to_inexact(x.array());
   const std::vector<std::int64_t> both = Axes{options.rows, options.columns}.of(given.type(), "matrix_norm");
@@ -62,13 +62,13 @@ Array matrix_norm(const Operand& x, MatrixNorm kind, const MatrixNormOptions& op
     return reshape(made, shape);
   };
   const Array made = [&] {
-    switch (kind) {
+    switch (ord) {
       case MatrixNorm::one:
       case MatrixNorm::minus_one:
-        return by_sums(kind == MatrixNorm::one, of_rows, of_columns);
+        return by_sums(ord == MatrixNorm::one, of_rows, of_columns);
       case MatrixNorm::infinity:
       case MatrixNorm::minus_infinity:
-        return by_sums(kind == MatrixNorm::infinity, of_columns, of_rows);
+        return by_sums(ord == MatrixNorm::infinity, of_columns, of_rows);
       case MatrixNorm::nuclear:
         return by_values([](const Array& s) { return sum(s, -1); });
       case MatrixNorm::two:
@@ -87,9 +87,9 @@ Array matrix_norm(const Operand& x, MatrixNorm kind, const MatrixNormOptions& op
   return reshape(made, Shape(std::move(dims)));
 }
 
-Array cond(const Operand& a, MatrixNorm kind) {
+Array cond(const Operand& a, MatrixNorm ord) {
   const SourceScope place(a.where(), "cond");
-  const bool by_values = kind == MatrixNorm::two || kind == MatrixNorm::minus_two;
+  const bool by_values = ord == MatrixNorm::two || ord == MatrixNorm::minus_two;
   const Taken x = by_values ? matrix_of("cond", a) : square_of("cond", a);
   if (without_elements(x.a))
     throw ShapeError(fmt::format("cond: the matrices of {} have no elements.", a->type().text()),
@@ -97,9 +97,9 @@ Array cond(const Operand& a, MatrixNorm kind) {
   Array made = x.a;
   if (by_values) {
     const Array s = svdvals(x.a), most = amax(s, -1), least = amin(s, -1);
-    made = kind == MatrixNorm::two ? most / least : least / most;
+    made = ord == MatrixNorm::two ? most / least : least / most;
   } else {
-    made = matrix_norm(x.a, kind) * matrix_norm(inv(x.a), kind);
+    made = matrix_norm(x.a, ord) * matrix_norm(inv(x.a), ord);
   }
   const Array unknown = is_nan(made) & !any(is_nan(real(x.a)) | is_nan(imag(x.a)), Axes{-2, -1});
   return x.narrow(where(unknown, convert(infinite, made.dtype()), made));

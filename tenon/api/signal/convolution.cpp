@@ -201,7 +201,7 @@ Array made(const Pair& pair, const Array& result) { return convert(result, pair.
 Array convolved(std::string_view name, const Pair& pair, const SignalOptions& options) {
   require_elements(name, pair);
   const Dims n = pair.a.shape().dims(), m = pair.b.shape().dims();
-  const Part part = part_of(name, n, m, options.extent);
+  const Part part = part_of(name, n, m, options.mode);
   if (pair.a.rank() == 0) return made(pair, pair.a * pair.b);
   return made(pair, options.method == ConvolutionMethod::fft ? by_transforms(pair.a, pair.b, part)
                                                              : by_sums(pair.a, pair.b, part));
@@ -227,24 +227,24 @@ Array correlate(const Operand& a, const Operand& b, const SignalOptions& options
   const SourceScope place(a.where(), "correlate");
   return convolved("correlate", turned(pair_of("correlate", a, b)), options);
 }
-Array convolve2d(const Operand& a, const Operand& b, Extent extent) {
+Array convolve2d(const Operand& a, const Operand& b, Extent mode) {
   const SourceScope place(a.where(), "convolve2d");
   require_matrices("convolve2d", a, b);
-  return convolved("convolve2d", pair_of("convolve2d", a, b), {extent});
+  return convolved("convolve2d", pair_of("convolve2d", a, b), {mode});
 }
-Array correlate2d(const Operand& a, const Operand& b, Extent extent) {
+Array correlate2d(const Operand& a, const Operand& b, Extent mode) {
   const SourceScope place(a.where(), "correlate2d");
   require_matrices("correlate2d", a, b);
   const Pair pair = turned(pair_of("correlate2d", a, b));
-  if (extent == Extent::same) {  // the middle of an even number of elements is the later one, as SciPy has it
+  if (mode == Extent::same) {  // the middle of an even number of elements is the later one, as SciPy has it
     require_elements("correlate2d", pair);
-    Part part = part_of("correlate2d", pair.a.shape().dims(), pair.b.shape().dims(), extent);
+    Part part = part_of("correlate2d", pair.a.shape().dims(), pair.b.shape().dims(), mode);
     for (std::size_t i = 0; i < 2; ++i) part.from[i] = floor_div(pair.b.shape()[i], 2);
     return made(pair, by_sums(pair.a, pair.b, part));
   }
-  const Array values = convolved("correlate2d", pair, {extent});
+  const Array values = convolved("correlate2d", pair, {mode});
   // Of the larger second operand SciPy conjugates the first one.
-  bool larger = extent == Extent::valid, equal = true;
+  bool larger = mode == Extent::valid, equal = true;
   for (std::size_t i = 0; i < 2; ++i) {
     larger = larger && decided_less(pair.b.shape()[i], pair.a.shape()[i]) != true;
     equal = equal && decided_equal(pair.a.shape()[i], pair.b.shape()[i]) == true;
@@ -275,7 +275,7 @@ Array fftconvolve(const Operand& a, const Operand& b, const FftConvolveOptions& 
     n.push_back(pair.a.shape()[static_cast<std::size_t>(axis)]);
     m.push_back(pair.b.shape()[static_cast<std::size_t>(axis)]);
   }
-  const Part part = part_of(name, n, m, options.extent);
+  const Part part = part_of(name, n, m, options.mode);
   std::vector<std::int64_t> back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);

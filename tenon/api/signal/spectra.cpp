@@ -179,8 +179,8 @@ Array detrend(const Operand& given, const DetrendOptions& options) {
   const DType stored = to_inexact(given).dtype();
   const auto axis = static_cast<std::int64_t>(normalize_axis(options.axis, x.rank(), name));
   const Array line = move_axis(x, axis, -1);
-  if (options.trend != Trend::linear || options.breaks.empty())
-    return convert(move_axis(without_trend(line, options.trend), -1, axis), stored);
+  if (options.type != Trend::linear || options.breaks.empty())
+    return convert(move_axis(without_trend(line, options.type), -1, axis), stored);
   const std::int64_t n = line.size(-1);
   std::vector<std::int64_t> ends = options.breaks;
   ends.push_back(0), ends.push_back(n);
@@ -226,15 +226,15 @@ Stft stft(const Operand& given, const StftOptions& options) {
   }
   const bool halved = options.onesided && !is_complex(x.dtype());
   const Segments s = prepared_segments(name, options, last_size(x), x.dtype(), 256);
-  const std::int64_t half = options.edge == Edge::none ? 0 : s.length / 2;
-  x = extended(name, x, options.edge, half);
+  const std::int64_t half = options.boundary == Edge::none ? 0 : s.length / 2;
+  x = extended(name, x, options.boundary, half);
   if (options.padded) {
     const Dim missing = modulo(modulo(s.length - last_size(x), s.step), s.length);
     x = with_zeros(x, -1, 0, missing);
   }
   const Array values = transformed_segments(x, s, options, halved) / abs(sum(s.window));
   const Array rate = convert(options.rate, d);
-  const double first = options.edge == Edge::none ? static_cast<double>(s.length) / 2 : 0;
+  const double first = options.boundary == Edge::none ? static_cast<double>(s.length) / 2 : 0;
   const Array times = (arange(values.shape()[values.rank() - 2], d) * convert(s.step, d) + convert(first, d)) / rate;
   return {frequencies_of(s, rate, halved, d), times, in_place(values, axis)};
 }
@@ -271,7 +271,7 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   const std::int64_t step = length - overlap;
   Array sums = sum_of_segments(segments * (window * sum(window)), step);
   Array weights = sum_of_segments(broadcast_to(square(abs(window)), {count, Dim(length)}), step);
-  const std::int64_t cut = options.edge ? length / 2 : 0;
+  const std::int64_t cut = options.boundary ? length / 2 : 0;
   const auto inside = [&](const Array& x) { return slice_in_dim(x, cut, max(last_size(x) - cut, cut), -1); };
   sums = inside(sums), weights = inside(weights);
   const DType d = real_part_of(sums.dtype());

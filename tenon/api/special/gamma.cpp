@@ -247,6 +247,6 @@ Array lgamma(const Operand& x) { return lgamma_function({x}); }
 Array gamma(const Operand& x) { return gamma_function({x}); }
 Array digamma(const Operand& x) { return digamma_function({x}); }
 Array polygamma(const Operand& m, const Operand& x) { return polygamma_function({m, x}); }
-Array zeta(const Operand& s, const Operand& q) { return zeta_function({s, q}); }
+Array zeta(const Operand& x, const Operand& q) { return zeta_function({x, q}); }
 
 }  // namespace tenon::special

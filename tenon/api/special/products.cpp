@@ -205,12 +205,12 @@ Array beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
 Array xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
 Array xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
 Array entr(const Operand& x) { return entr_function({x}); }
-Array rel_entr(const Operand& x, const Operand& y) { return rel_entr_function({x, y}); }
-Array kl_div(const Operand& x, const Operand& y) { return kl_div_function({x, y}); }
+Array rel_entr(const Operand& p, const Operand& q) { return rel_entr_function({p, q}); }
+Array kl_div(const Operand& p, const Operand& q) { return kl_div_function({p, q}); }
 Array logit(const Operand& x) { return logit_function({x}); }
 
-Array boxcox(const Operand& x, const Operand& power) { return boxcox_function({x, power}); }
-Array boxcox1p(const Operand& x, const Operand& power) { return boxcox1p_function({x, power}); }
+Array boxcox(const Operand& x, const Operand& lmbda) { return boxcox_function({x, lmbda}); }
+Array boxcox1p(const Operand& x, const Operand& lmbda) { return boxcox1p_function({x, lmbda}); }
 Array comb(const Operand& n, const Operand& k, bool repetition) {
   if (!repetition) return comb_function({n, k});
   const SourceScope place(n.where(), "comb");

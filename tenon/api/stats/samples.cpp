@@ -60,20 +60,20 @@ Mode mode(const Operand& x, std::int64_t axis) {
   return {picked(ordered), picked(counts)};
 }
 
-Array rankdata(const Operand& x, std::int64_t axis, Ties ties, DType dtype) {
+Array rankdata(const Operand& x, std::int64_t axis, Ties method, DType dtype) {
   const SourceScope place(x.where(), "stats::rankdata");
   const Lines lines("stats::rankdata", x, axis);
   if (!is_real(dtype))
     throw DTypeError(fmt::format("stats::rankdata: {} is not a real dtype.", name(dtype)), "Ask for f32 or f64.");
   const Array order = argsort(lines.x), back = argsort(order);
   Array ranks = convert(back + 1, dtype);
-  if (ties != Ties::ordinal && lines.size() != Dim(0)) {
+  if (method != Ties::ordinal && lines.size() != Dim(0)) {
     const Array starts = starts_of_runs(take_along_axis(lines.x, order, -1));
     const auto number = [&](const Array& n) { return convert(n, dtype); };
     const auto of_ordered = [&]() -> Array {
-      if (ties == Ties::dense) return number(cumsum(convert(starts, DType::i32)));
-      if (ties == Ties::least) return number(first_of_run(starts) + 1);
-      if (ties == Ties::greatest) return number(last_of_run(starts) + 1);
+      if (method == Ties::dense) return number(cumsum(convert(starts, DType::i32)));
+      if (method == Ties::least) return number(first_of_run(starts) + 1);
+      if (method == Ties::greatest) return number(last_of_run(starts) + 1);
       return (number(first_of_run(starts) + 1) + number(last_of_run(starts) + 1)) / 2;
     };
     ranks = take_along_axis(of_ordered(), back, -1);

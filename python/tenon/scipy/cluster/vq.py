@@ -12,4 +12,4 @@ def vq(obs, code_book, check_finite=True):
     >>> [a.tolist() for a in vq([[0.0, 1.0]], [[5.0, 5.0], [0.0, 0.0]])]
     [[1], [1.0]]
     """
-    return _core.vq(asarray(obs), asarray(code_book))
+    return _core.tn.cluster.vq(asarray(obs), asarray(code_book))

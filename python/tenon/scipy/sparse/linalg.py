@@ -47,7 +47,7 @@ def _solved(name, A, b, x0, tol, atol, maxiter, M, restart=0, incremental=False)
     A = _operator(name, "A", A)
     if M is not None and not callable(M):
         matrix = _operator(name, "M", M)
-        M = lambda v: _core.matmul(matrix, v)  # noqa: E731
+        M = lambda v: _core.tn.matmul(matrix, v)  # noqa: E731
     return _core.iterative_solve(name, A, b, x0, tol, atol, _steps(name, "maxiter", maxiter), M, restart, incremental)
 
 

@@ -38,7 +38,7 @@ def mode(a, axis=0, nan_policy="propagate", keepdims=False):
     if x.ndim and x.shape[at] == 0:
         value = count = tnp.full(x.shape[:at] + x.shape[at:][1:], tnp.nan)
     else:
-        value, count = _core.mode(x, at)
+        value, count = _core.tn.stats.mode(x, at)
         count = _core.convert(count, tnp.int_)
     if keepdims:
         if axis is None:
@@ -61,7 +61,7 @@ def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f"rankdata: method is {method!r}; it is 'average', 'min', 'max', 'dense' or 'ordinal'.")
     x, at = _lines(a, axis)
-    ranks = _core.rankdata(x, at, method, tnp.float_)
+    ranks = _core.tn.stats.rankdata(x, at, method, tnp.float_)
     return tnp.reshape(ranks, (1,)) if x.ndim == 0 else ranks
 
 
@@ -73,4 +73,4 @@ def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
     """
     if nan_policy not in ("propagate", "omit"):
         raise ValueError(f"sem: nan_policy is {nan_policy!r}; it is 'propagate' or 'omit'.")
-    return _core.sem(tnp.asarray(a), axis, keepdims, ddof, nan_policy == "omit")
+    return _core.tn.stats.sem(tnp.asarray(a), axis, keepdims=keepdims, ddof=ddof, without_nan=nan_policy == "omit")

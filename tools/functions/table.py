@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Writes docs/functions.md: each function of the public headers by its name in C++, its names in Python, and what tests compare
+it with. Needs tenon and what bindings.py needs. With --check it compares instead.
+
+A Python function has the name of a C++ function where it is the same one, where it calls it, or where a table here says so; a
+test covers a name that it uses. A function without a name or a test is an error.
+"""
+
+import argparse
+import collections
+import importlib
+import inspect
+import re
+import sys
+
+import bindings
+import headers
+
+ROOT = headers.ROOT
+DOCUMENT = ROOT / "docs/functions.md"
+# Python's modules of public functions.
+MODULES = ("numpy", "numpy.linalg", "numpy.fft", "linalg", "lax", "lax.linalg", "nn", "nn.initializers", "random", "image", "optim", "scipy.special",
+           "scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage", "scipy.interpolate", "scipy.stats", "scipy.cluster.vq",
+           "scipy.sparse.linalg", "scipy.integrate", "scipy.optimize", "files", "debug", "ref")
+# In which of them a function of a namespace is looked for by its own name, the first first.
+HOMES = {"": ("numpy", "lax", "nn"), "linalg": ("numpy.linalg", "linalg", "lax.linalg", "scipy.linalg"), "fft": ("numpy.fft", "scipy.fft"),
+         "special": ("scipy.special",), "nn": ("nn",), "nn::initializers": ("nn.initializers",), "random": ("random",), "image": ("image",),
+         "optim": ("optim",), "signal": ("scipy.signal",), "ndimage": ("scipy.ndimage",), "interpolate": ("scipy.interpolate", "numpy"),
+         "stats": ("scipy.stats",), "cluster": ("scipy.cluster.vq",), "order": ("numpy",)}
+# What the tests of a file compare with.
+AGAINST = {
+    "numpy_calls.py": "NumPy", "shape_calls.py": "NumPy", "lax_calls.py": "NumPy", "test_numpy.py": "NumPy", "test_numpy_names.py": "NumPy",
+    "test_numpy_edges.py": "NumPy", "test_fft.py": "NumPy", "test_linalg.py": "NumPy", "test_bits.py": "NumPy", "test_narrow_products.py": "NumPy",
+    "test_attention.py": "NumPy", "test_spectra.py": "SciPy", "test_scipy.py": "SciPy", "test_stats.py": "SciPy", "test_kde.py": "SciPy",
+    "test_signal_functions.py": "SciPy", "test_fields.py": "SciPy", "test_extremes.py": "mpmath", "test_gamma.py": "known values",
+    "test_incomplete.py": "values to 40 digits", "test_random.py": "distribution functions", "test_convolution.py": "sums as written",
+    "test_windows.py": "sums as written", "test_slices.py": "loops", "test_solvers.py": "closed forms", "test_collectives.py": "JAX",
+    "test_agreement.py": "JAX", "test_foreign_primitives.py": "JAX", "test_rest.py": "known values", "test_nn.py": "known values",
+    "test_complex_functions.py": "NumPy", "test_complex.py": "known values",
+}
+
+
+def public_names():
+    """Function -> its names, of all public modules; and their names by themselves."""
+    names = collections.defaultdict(list)
+    for module in MODULES:
+        imported = importlib.import_module(f"tenon.{module}")
+        for name in getattr(imported, "__all__", None) or dir(imported):
+            value = getattr(imported, name)
+            if callable(value) and not name.startswith("_"):
+                names[f"{module}.{name}"] = value
+    return names
+
+
+def called_by(value):
+    """The functions of _core.tn that a Python function's text names, and those that stand beside it in its module."""
+    try:
+        text = inspect.getsource(inspect.unwrap(value))
+    except (TypeError, OSError):
+        return set()
+    return set(re.findall(r"\b(?:_core\.)?tn\.((?:\w+\.)*\w+)\(", text)) | {f"random.{n}" for n in re.findall(r"\b_random\.(\w+)\b", text)} | \
+        {f"nn.{n}" for n in re.findall(r"\b_nn\.(\w+)\b", text)}
+
+
+def python_names(functions):
+    """(space, name) of a C++ function -> the names that Python's functions have that are it."""
+    names, found = public_names(), collections.defaultdict(list)
+    for full, value in names.items():
+        module = getattr(value, "__module__", "") or ""
+        if module.startswith("tenon._library."):
+            space = module.rsplit(".", 1)[1]
+            found[("" if space == "tn" else space, value.__name__)].append(full)
+        for path in called_by(value):
+            space, _, name = path.rpartition(".")
+            found[(space.replace(".", "::"), name)].append(full)
+    for function in functions:
+        key = (function.space, function.name)
+        if not found[key]:
+            found[key] = [f"{home}.{function.name}" for home in HOMES.get(function.space, ()) if f"{home}.{function.name}" in names][:1]
+    return found
+
+
+# Functions that the bindings do not know, as they take functions, files or structures: what does the same in Python.
+BESIDE = {
+    "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "linalg::cg": "scipy.sparse.linalg.cg",
+    "linalg::bicgstab": "scipy.sparse.linalg.bicgstab", "linalg::gmres": "scipy.sparse.linalg.gmres", "switch_case": "lax.switch",
+    "select_and_scatter": "lax.reduce_window", "associative_scan": "lax.associative_scan", "take": "numpy.take",
+    "take_along_axis": "numpy.take_along_axis", "index": "Array.__getitem__", "host_call": "pure_callback", "debug_print": "debug.print",
+    "explain": "explain", "hoist_reductions": "hoist_reductions", "make_ref": "new_ref", "borrow": "numpy.asarray", "from": "numpy.asarray",
+    "copy_of": "numpy.array", "to_dlpack": "Array.__dlpack__", "from_dlpack": "numpy.from_dlpack", "save": "files.save", "load": "files.load",
+    "zeros_like": "numpy.zeros_like", "ones_like": "numpy.ones_like", "lowest": "numpy.finfo", "highest": "numpy.finfo",
+    "list_rules": "list_rules", "library_rule": "library_rule", "rule": "rule", "update_at": "Array.at", "elements": "Array.tolist",
+    "histogram2d": "numpy.histogram2d", "convolution_axes": "lax.conv_dimension_numbers", "stddev": "numpy.std", "amax": "numpy.max",
+    "amin": "numpy.min", "is_nan": "numpy.isnan", "is_inf": "numpy.isinf", "is_finite": "numpy.isfinite", "max": "numpy.maximum",
+    "min": "numpy.minimum", "remainder": "numpy.remainder", "load_table": "numpy.loadtxt of NumPy", "save_table": "numpy.savetxt of NumPy",
+}
+# What the library's own headers need of each other.
+HELPERS = set("""times_i words_of row_at stop_unless slice_inside in_a_row starts_of_runs index_dtype along_axis require_at_most
+    first_in_order in_order summed_in gather_at scatter_at host_function host_sizes is_host_call is_all_gather numerics_here
+    apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when""".split())
+
+
+class Tests:
+    """The words of the tests: which file uses a name."""
+
+    def __init__(self):
+        self.python = {p.name: set(re.findall(r"\w+", p.read_text())) for p in sorted((ROOT / "python/tests").glob("*.py"))}
+        self.cpp = {str(p.relative_to(ROOT)): set(re.findall(r"(?:(\w+)::)?(\w+)\b", p.read_text()))
+                    for p in sorted((ROOT / "tests").glob("*/*.*")) if p.suffix in (".cpp", ".h")}
+
+    def of(self, function, names):
+        """What the function is compared with: by Python's tests of its names, or by those in C++."""
+        words = {name.rsplit(".", 1)[1] for name in names if "." in name}
+        for file, against in AGAINST.items():
+            if words & self.python.get(file, set()):
+                return f"{against}: `python/tests/{file}`"
+        space = function.space.rsplit("::", 1)[-1] or "tn"
+        for of_space in (space, ""):
+            for file, pairs in self.cpp.items():
+                if (of_space, function.name) in pairs:
+                    return f"{AGAINST_CPP.get(file, 'known values')}: `{file}`"
+        return None
+
+
+AGAINST_CPP = {"tests/api/special_table.h": "SciPy"}
+
+
+def rows():
+    """Header -> C++ name -> (names in Python, tests); and the functions that have no test or no name."""
+    library = headers.read()
+    functions = [f for f in library.functions + library.templates if "detail" not in f.space and f.name not in HELPERS
+                 and not f.name.endswith("_op")]
+    bound = {id(b.function) for b in bindings.bound_functions(library)[0]}
+    found, tests = python_names(functions), Tests()
+    made, holes = collections.defaultdict(dict), []
+    for function in functions:
+        names = sorted(set(found[(function.space, function.name)]))[:3] or [BESIDE[n] for n in (function.cpp,) if n in BESIDE]
+        against = tests.of(function, names)
+        said = ", ".join(f"`{name}`" for name in names) or ("`_core.tn`" if id(function) in bound else None)
+        made[function.header].setdefault(function.cpp, (said, against))
+    for header, each in made.items():
+        holes += [f"{header}: {name}: {'no name in Python' if said is None else 'no test'}" for name, (said, against) in each.items()
+                  if said is None or against is None]
+    return made, holes
+
+
+def document(made):
+    """The text of the table."""
+    lines = ["# Functions: their names in C++ and in Python, and what tests compare them with", "",
+             "Generated by `tools/functions/table.py` from the public headers, the Python package and the tests. A name in Python is one",
+             "inside `tenon`; where it is `_core.tn`, the function is bound (`docs/adding-an-op.md`) and other functions are made of it.",
+             "Beside the test that is named, a function's ops are tested as `docs/tests.md` shows.", ""]
+    for header, each in sorted(made.items()):
+        lines += [f"## `{header}`", "", "| C++ | Python | tested against |", "|---|---|---|",
+                  *(f"| `{name}` | {said} | {against} |" for name, (said, against) in each.items()), ""]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    options = parser.parse_args()
+    made, holes = rows()
+    if holes:
+        sys.exit("\n".join(["functions of the public headers without a name in Python or a test:", *holes]))
+    if not options.check:
+        DOCUMENT.write_text(document(made))
+    elif DOCUMENT.read_text() != document(made):
+        sys.exit("docs/functions.md is old: run tools/functions/table.py")
+
+
+if __name__ == "__main__":
+    main()
