@@ -74,7 +74,7 @@ def funm(A, func, disp=True):
     values = tnp.diagonal(t)
     start = tnp.diag(_core.convert(func(values), t.dtype))
     apart = values[:, None] - values
-    rows = _core.iota("int32", (n,), 0)
+    rows = _core.tn.iota("int32", (n,), 0)
     beside = rows - rows[:, None]
 
     def diagonal_above(k, made):

@@ -81,12 +81,12 @@ def pad(a, value, low, high, interior=()):
     """`value` before, behind and between the elements of each axis."""
     low, high = list(map(size, low)), list(map(size, high))
     if known(*low, *high):
-        return _core.pad(a, value, low, high, list(interior))
+        return _core.tn.pad(a, value, low, high, list(interior))
     numbers = [[n if known(n) else 0 for n in side] for side in (low, high)]
-    a = _core.pad(a, value, *numbers, list(interior))
+    a = _core.tn.pad(a, value, *numbers, list(interior))
     for axis, sides in enumerate(zip(low, high)):
         before, behind = [] if known(sides[0]) else [sides[0]], [] if known(sides[1]) else [sides[1]]
         blocks = [[_core.broadcast_to(_core.convert(value, a.dtype), [n if i == axis else m for i, m in enumerate(a.shape)])
                    for n in side] for side in (before, behind)]
-        a = _core.concatenate([*blocks[0], a, *blocks[1]], axis) if before or behind else a
+        a = _core.tn.concatenate([*blocks[0], a, *blocks[1]], axis) if before or behind else a
     return a

@@ -34,7 +34,7 @@ def ravel_pytree(pytree):
             raise ValueError(f"ravel_pytree: the function takes a vector of shape {vector_shape}, not {flat.shape}.")
         if flat.dtype != dtype and any(each != dtype for each in dtypes):
             raise TypeError(f"ravel_pytree: the function takes {dtype.name}, not {flat.dtype.name}: leaves differ in dtype.")
-        parts = (_core.reshape(flat[begin:end], shape) for begin, end, shape in zip(ends, ends[1:], shapes))
+        parts = (_core.tn.reshape(flat[begin:end], shape) for begin, end, shape in zip(ends, ends[1:], shapes))
         mixed = any(each != dtype for each in dtypes)
         return structure.unflatten([_restored(part, each) if mixed else part for part, each in zip(parts, dtypes)])
 

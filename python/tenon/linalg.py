@@ -186,7 +186,7 @@ def toeplitz(c, r=None):
     r = _core.conj(c) if r is None else _vectors(r)
     m, n = c.shape[-1], r.shape[-1]
     at = np.arange(n - 1, n - 1 + m)[:, None] - np.arange(n)  # into r backwards without its first, then c
-    return _arranged([_core.rev(r[..., 1:], [r.ndim - 1]), c], at)
+    return _arranged([_core.tn.reverse(r[..., 1:], [r.ndim - 1]), c], at)
 
 
 def _arranged(parts, at):

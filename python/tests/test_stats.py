@@ -175,6 +175,9 @@ def test_pairs_and_orders():
         n, k = np.array([[5], [30]]), np.arange(-1, 7)
         for repetition in (False, True):
             assert np.array_equal(special.comb(n, k, repetition=repetition), their_special.comb(n, k, repetition=repetition))
+        for d in (1, 2, 5):
+            a = np.array([2.5, 3.0, 17.0, 1e4])
+            assert np.allclose(special.multigammaln(a, d), their_special.multigammaln(a, d), 1e-13), d
     for power in (0.0, 0.5, -2.0, 1e-12):
         x = np.array([1e-3, 0.5, 1.0, 7.0])
         assert np.allclose(special.boxcox(x, power), their_special.boxcox(x, power), 1e-14)

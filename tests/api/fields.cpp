@@ -68,7 +68,7 @@ TEST(Fields, MapCoordinates) {
   using enum tn::ndimage::Beyond;
   const Array x{0.0, 1.0, 2.0, 3.0}, at{-1.0, -2.0, 0.5, 4.0, 5.0, 9.0};
   const auto made = [&](tn::ndimage::Beyond beyond) {
-    return numbers_of_field(tn::ndimage::map_coordinates(x, {at}, {.beyond = beyond, .fill = 7.0}));
+    return numbers_of_field(tn::ndimage::map_coordinates(x, {at}, {.mode = beyond, .fill = 7.0}));
   };
   EXPECT_THAT(made(constant), ElementsAre(7, 7, 0.5, 7, 7, 7));
   EXPECT_THAT(made(nearest), ElementsAre(0, 0, 0.5, 3, 3, 3));

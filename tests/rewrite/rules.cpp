@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "tenon/api/rewrites.h"
 #include "tenon/base/pass.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/simplify.h"
@@ -59,6 +60,15 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Rules, LibraryRule, ::testing::ValuesIn(names_of_all()), test_name);
+
+TEST(Rules, AreFoundByTheirNames) {
+  const std::string listed = list_rules();
+  for (const std::string& name : names_of_all()) {
+    EXPECT_EQ(library_rule(name)->name, name);
+    EXPECT_THAT(listed, HasSubstr(name));
+  }
+  EXPECT_THAT(message_of([] { library_rule("no such rule"); }), HasSubstr("there is no rule \"no such rule\"."));
+}
 
 // What a function becomes by the library's rules.
 template <class F, class... Args>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/functions.md: each function of the public headers by its name in C++, its names in Python, and what tests compare
-it with. Needs tenon and what bindings.py needs. With --check it compares instead.
+it with. Needs tenon and the parser of headers. With --check it compares instead.
 
 A Python function has the name of a C++ function where it is the same one, where it calls it, or where a table here says so; a
 test covers a name that it uses. A function without a name or a test is an error.
@@ -13,17 +13,17 @@ import inspect
 import re
 import sys
 
-import bindings
 import headers
+from bound import bound_functions
 
 ROOT = headers.ROOT
 DOCUMENT = ROOT / "docs/functions.md"
 # Python's modules of public functions.
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "linalg", "lax", "lax.linalg", "nn", "nn.initializers", "random", "image", "optim", "scipy.special",
+MODULES = ("", "numpy", "numpy.linalg", "numpy.fft", "linalg", "lax", "lax.linalg", "nn", "nn.initializers", "random", "image", "optim", "scipy.special",
            "scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage", "scipy.interpolate", "scipy.stats", "scipy.cluster.vq",
            "scipy.sparse.linalg", "scipy.integrate", "scipy.optimize", "files", "debug", "ref")
 # In which of them a function of a namespace is looked for by its own name, the first first.
-HOMES = {"": ("numpy", "lax", "nn"), "linalg": ("numpy.linalg", "linalg", "lax.linalg", "scipy.linalg"), "fft": ("numpy.fft", "scipy.fft"),
+HOMES = {"": ("numpy", "lax", "nn", ""), "linalg": ("numpy.linalg", "linalg", "lax.linalg", "scipy.linalg"), "fft": ("numpy.fft", "scipy.fft"),
          "special": ("scipy.special",), "nn": ("nn",), "nn::initializers": ("nn.initializers",), "random": ("random",), "image": ("image",),
          "optim": ("optim",), "signal": ("scipy.signal",), "ndimage": ("scipy.ndimage",), "interpolate": ("scipy.interpolate", "numpy"),
          "stats": ("scipy.stats",), "cluster": ("scipy.cluster.vq",), "order": ("numpy",)}
@@ -38,17 +38,24 @@ AGAINST = {
     "test_agreement.py": "JAX", "test_foreign_primitives.py": "JAX", "test_rest.py": "known values", "test_nn.py": "known values",
     "test_complex_functions.py": "NumPy", "test_complex.py": "known values",
 }
+# Where the names of a namespace are those of others, too, its tests alone count.
+TESTED = {"random": ("test_random.py", "test_rest.py", "test_numpy_edges.py"), "optim": ("test_rest.py",), "image": ("test_fields.py",),
+          "special": ("test_stats.py", "test_gamma.py", "test_incomplete.py", "test_extremes.py", "test_numpy_names.py"),
+          "signal": ("test_signal_functions.py",), "stats": ("test_stats.py", "test_kde.py"), "nn": ("lax_calls.py", "test_nn.py"),
+          "nn::initializers": ("test_nn.py", "test_rest.py"), "fft": ("test_fft.py", "test_signal_functions.py"),
+          "linalg": ("test_linalg.py", "test_spectra.py", "test_scipy.py", "test_solvers.py", "test_foreign_primitives.py"), "cluster": ("test_fields.py",),
+          "ndimage": ("test_fields.py",), "interpolate": ("test_fields.py", "numpy_calls.py")}
 
 
 def public_names():
-    """Function -> its names, of all public modules; and their names by themselves."""
-    names = collections.defaultdict(list)
+    """Name -> what has it, of all public modules."""
+    names = {}
     for module in MODULES:
-        imported = importlib.import_module(f"tenon.{module}")
+        imported = importlib.import_module(f"tenon.{module}".rstrip("."))
         for name in getattr(imported, "__all__", None) or dir(imported):
             value = getattr(imported, name)
             if callable(value) and not name.startswith("_"):
-                names[f"{module}.{name}"] = value
+                names[f"{module}.{name}".lstrip(".")] = value
     return names
 
 
@@ -58,7 +65,7 @@ def called_by(value):
         text = inspect.getsource(inspect.unwrap(value))
     except (TypeError, OSError):
         return set()
-    return set(re.findall(r"\b(?:_core\.)?tn\.((?:\w+\.)*\w+)\(", text)) | {f"random.{n}" for n in re.findall(r"\b_random\.(\w+)\b", text)} | \
+    return set(re.findall(r"\b_core\.tn\.((?:\w+\.)*\w+)", text)) | {f"random.{n}" for n in re.findall(r"\b_random\.(\w+)\b", text)} | \
         {f"nn.{n}" for n in re.findall(r"\b_nn\.(\w+)\b", text)}
 
 
@@ -76,13 +83,14 @@ def python_names(functions):
     for function in functions:
         key = (function.space, function.name)
         if not found[key]:
-            found[key] = [f"{home}.{function.name}" for home in HOMES.get(function.space, ()) if f"{home}.{function.name}" in names][:1]
+            candidates = [f"{home}.{function.name}".lstrip(".") for home in HOMES.get(function.space, ())]
+            found[key] = [name for name in candidates if name in names][:1]
     return found
 
 
 # Functions that the bindings do not know, as they take functions, files or structures: what does the same in Python.
 BESIDE = {
-    "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "linalg::cg": "scipy.sparse.linalg.cg",
+    "optim::scale_by_learning_rate": "optim.sgd", "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "linalg::cg": "scipy.sparse.linalg.cg",
     "linalg::bicgstab": "scipy.sparse.linalg.bicgstab", "linalg::gmres": "scipy.sparse.linalg.gmres", "switch_case": "lax.switch",
     "select_and_scatter": "lax.reduce_window", "associative_scan": "lax.associative_scan", "take": "numpy.take",
     "take_along_axis": "numpy.take_along_axis", "index": "Array.__getitem__", "host_call": "pure_callback", "debug_print": "debug.print",
@@ -92,32 +100,39 @@ BESIDE = {
     "list_rules": "list_rules", "library_rule": "library_rule", "rule": "rule", "update_at": "Array.at", "elements": "Array.tolist",
     "histogram2d": "numpy.histogram2d", "convolution_axes": "lax.conv_dimension_numbers", "stddev": "numpy.std", "amax": "numpy.max",
     "amin": "numpy.min", "is_nan": "numpy.isnan", "is_inf": "numpy.isinf", "is_finite": "numpy.isfinite", "max": "numpy.maximum",
-    "min": "numpy.minimum", "remainder": "numpy.remainder", "load_table": "numpy.loadtxt of NumPy", "save_table": "numpy.savetxt of NumPy",
+    "min": "numpy.minimum", "convert": "lax.convert_element_type", "bitcast": "lax.bitcast_convert_type", "popcount": "lax.population_count",
+    "countl_zero": "lax.clz", "sign_bit": "numpy.signbit", "is_close": "numpy.isclose", "norm": "numpy.linalg.norm",
+    "order::largest": "numpy.max", "order::smallest": "numpy.min", "shift_left": "numpy.left_shift", "shift_right": "numpy.right_shift",
+    "scatter_set": "Array.at", "stats::distribution": "scipy.stats", "select_and_scatter_add": "lax.reduce_window",
+    "select_and_gather_add": "lax.reduce_window", "asin": "numpy.arcsin", "acos": "numpy.arccos", "atan": "numpy.arctan",
+    "atan2": "numpy.arctan2", "asinh": "numpy.arcsinh", "acosh": "numpy.arccosh", "atanh": "numpy.arctanh", "signal::hann": "scipy.signal.welch", "remainder": "numpy.remainder", "load_table": "numpy.loadtxt of NumPy", "save_table": "numpy.savetxt of NumPy",
 }
 # What the library's own headers need of each other.
 HELPERS = set("""times_i words_of row_at stop_unless slice_inside in_a_row starts_of_runs index_dtype along_axis require_at_most
     first_in_order in_order summed_in gather_at scatter_at host_function host_sizes is_host_call is_all_gather numerics_here
-    apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when""".split())
+    widened window size_as_array array_as_size array_as_bound add_batch_axis apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when""".split())
 
 
 class Tests:
     """The words of the tests: which file uses a name."""
 
     def __init__(self):
-        self.python = {p.name: set(re.findall(r"\w+", p.read_text())) for p in sorted((ROOT / "python/tests").glob("*.py"))}
+        texts = {p.name: p.read_text() for p in sorted((ROOT / "python/tests").glob("*.py"))}
+        # A list of what other files test is no test.
+        self.python = {name: set(re.findall(r"\w+", text.partition("\nELSEWHERE = ")[0])) for name, text in texts.items()}
         self.cpp = {str(p.relative_to(ROOT)): set(re.findall(r"(?:(\w+)::)?(\w+)\b", p.read_text()))
                     for p in sorted((ROOT / "tests").glob("*/*.*")) if p.suffix in (".cpp", ".h")}
 
     def of(self, function, names):
         """What the function is compared with: by Python's tests of its names, or by those in C++."""
-        words = {name.rsplit(".", 1)[1] for name in names if "." in name}
-        for file, against in AGAINST.items():
+        words = {name.rsplit(".", 1)[-1] for name in names}
+        for file in TESTED.get(function.space, AGAINST):
             if words & self.python.get(file, set()):
-                return f"{against}: `python/tests/{file}`"
+                return f"{AGAINST[file]}: `python/tests/{file}`"
         space = function.space.rsplit("::", 1)[-1] or "tn"
-        for of_space in (space, ""):
+        for qualifier in (space, "", "first_values"):
             for file, pairs in self.cpp.items():
-                if (of_space, function.name) in pairs:
+                if (qualifier, function.name) in pairs:
                     return f"{AGAINST_CPP.get(file, 'known values')}: `{file}`"
         return None
 
@@ -130,7 +145,7 @@ def rows():
     library = headers.read()
     functions = [f for f in library.functions + library.templates if "detail" not in f.space and f.name not in HELPERS
                  and not f.name.endswith("_op")]
-    bound = {id(b.function) for b in bindings.bound_functions(library)[0]}
+    bound = {id(b.function) for b in bound_functions(library)[0]}
     found, tests = python_names(functions), Tests()
     made, holes = collections.defaultdict(dict), []
     for function in functions:

@@ -59,8 +59,8 @@ def _select_and_scatter(equation, x, source, init):
 
     def of_elements(f):
         def of_all(x, y):
-            flat = vmap(lambda a, b: f(a, b)[0])(_core.reshape(x, (-1,)), _core.reshape(y, (-1,)))
-            return _core.reshape(flat, x.shape)
+            flat = vmap(lambda a, b: f(a, b)[0])(_core.tn.reshape(x, (-1,)), _core.tn.reshape(y, (-1,)))
+            return _core.tn.reshape(flat, x.shape)
 
         return of_all
 

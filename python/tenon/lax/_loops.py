@@ -134,12 +134,12 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     turns, rest = divmod(n, batch_size)
     parts = []
     if turns:
-        groups = tree.map(lambda x: _core.reshape(x[:turns * batch_size], (turns, batch_size, *x.shape[1:])), xs)
+        groups = tree.map(lambda x: _core.tn.reshape(x[:turns * batch_size], (turns, batch_size, *x.shape[1:])), xs)
         made = scan(lambda _, x: ((), vmap(f)(x)), (), groups)[1]
-        parts.append(tree.map(lambda x: _core.reshape(x, (turns * batch_size, *x.shape[2:])), made))
+        parts.append(tree.map(lambda x: _core.tn.reshape(x, (turns * batch_size, *x.shape[2:])), made))
     if rest or not turns:
         parts.append(vmap(f)(tree.map(lambda x: x[turns * batch_size:], xs)))
-    return parts[0] if len(parts) == 1 else tree.map(lambda *x: _core.concatenate(list(x), 0), *parts)
+    return parts[0] if len(parts) == 1 else tree.map(lambda *x: _core.tn.concatenate(list(x), 0), *parts)
 
 
 _no_operand = object()

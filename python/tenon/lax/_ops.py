@@ -27,18 +27,18 @@ __all__ = [
 
 def reshape(operand, new_sizes, dimensions=None):
     """The same elements in another shape."""
-    operand = operand if dimensions is None else _core.transpose(operand, list(dimensions))
-    return _core.reshape(operand, tuple(new_sizes))
+    operand = operand if dimensions is None else _core.tn.transpose(operand, list(dimensions))
+    return _core.tn.reshape(operand, tuple(new_sizes))
 
 
 def transpose(operand, permutation):
     """Axis i of the result is axis permutation[i]."""
-    return _core.transpose(operand, list(permutation))
+    return _core.tn.transpose(operand, list(permutation))
 
 
 def rev(operand, dimensions):
     """The elements the other way round along axes."""
-    return _core.rev(operand, list(dimensions))
+    return _core.tn.reverse(operand, list(dimensions))
 
 
 def squeeze(array, dimensions):
@@ -61,13 +61,13 @@ def broadcast_in_dim(operand, shape, broadcast_dimensions):
     """Axis i becomes axis broadcast_dimensions[i] of the shape."""
     order = np.argsort(broadcast_dimensions, kind="stable")
     if list(order) != list(range(len(order))):
-        operand, broadcast_dimensions = _core.transpose(operand, order.tolist()), np.sort(broadcast_dimensions).tolist()
-    return _core.broadcast_in_dim(operand, shape, list(broadcast_dimensions))
+        operand, broadcast_dimensions = _core.tn.transpose(operand, order.tolist()), np.sort(broadcast_dimensions).tolist()
+    return _core.tn.broadcast_in_dim(operand, shape, list(broadcast_dimensions))
 
 
 def broadcast_to_rank(x, rank):
     """Axes of size 1 more in front, up to a rank."""
-    return _core.reshape(x, (1,) * (rank - tnp.ndim(x)) + tnp.shape(x))
+    return _core.tn.reshape(x, (1,) * (rank - tnp.ndim(x)) + tnp.shape(x))
 
 
 def broadcast_like(arr, like_arr):
@@ -83,14 +83,14 @@ def collapse(operand, start_dimension, stop_dimension=None):
     """Several axes as one."""
     shape = tnp.shape(operand)
     start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
-    return _core.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+    return _core.tn.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
 
 
 def concatenate(operands, dimension):
     """Arrays one behind the other."""
-    return _core.concatenate(list(operands), operator.index(dimension))
+    return _core.tn.concatenate(list(operands), operator.index(dimension))
 
 
 def stack(operands, axis=0):
@@ -102,7 +102,7 @@ def stack(operands, axis=0):
     operands = [tnp.asarray(x) for x in operands]
     if not operands or any(x.shape != operands[0].shape for x in operands):
         raise ShapeError(f"lax.stack: arrays of one shape, not {[x.shape for x in operands]}.")
-    return _core.stack(operands, _axis(axis, operands[0].ndim + 1))
+    return _core.tn.stack(operands, _axis(axis, operands[0].ndim + 1))
 
 
 def unstack(x, axis=0):
@@ -122,7 +122,7 @@ def pad(operand, padding_value, padding_config):
 
 def slice(operand, start_indices, limit_indices, strides=None):  # noqa: A001
     """The elements start, start + stride, … below limit of each axis."""
-    return _core.slice(operand, tuple(start_indices), tuple(limit_indices), [] if strides is None else list(strides))
+    return _core.tn.slice(operand, tuple(start_indices), tuple(limit_indices), [] if strides is None else list(strides))
 
 
 def slice_in_dim(operand, start_index, limit_index, stride=1, axis=0):
@@ -134,7 +134,7 @@ def slice_in_dim(operand, start_index, limit_index, stride=1, axis=0):
     limit = n if limit_index is None else limit_index + n if limit_index < 0 else limit_index
     starts, limits, strides = [0] * operand.ndim, list(operand.shape), [1] * operand.ndim
     starts[axis], limits[axis], strides[axis] = start, limit, stride
-    return _core.slice(operand, starts, limits, strides)
+    return _core.tn.slice(operand, starts, limits, strides)
 
 
 def index_in_dim(operand, index, axis=0, keepdims=True):
@@ -168,7 +168,7 @@ def _starts(name, operand, indices):
 
 def dynamic_slice(operand, start_indices, slice_sizes):
     """The part of these sizes that starts at indices, which may be traced; moved inside where it would reach out."""
-    return _core.dynamic_slice(operand, _starts("dynamic_slice", operand, start_indices), tuple(slice_sizes))
+    return _core.tn.dynamic_slice(operand, _starts("dynamic_slice", operand, start_indices), tuple(slice_sizes))
 
 
 def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
@@ -188,7 +188,7 @@ def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
 
 def dynamic_update_slice(operand, update, start_indices):
     """The array with a part replaced that starts at indices, which may be traced."""
-    return _core.dynamic_update_slice(operand, update, _starts("dynamic_update_slice", operand, start_indices))
+    return _core.tn.dynamic_update_slice(operand, update, _starts("dynamic_update_slice", operand, start_indices))
 
 
 def dynamic_update_slice_in_dim(operand, update, start_index, axis):
@@ -236,12 +236,12 @@ def tile(operand, reps):
 
 def iota(dtype, size):
     """0, 1, 2, … below size."""
-    return _core.iota(dtype, (size,), 0)
+    return _core.tn.iota(dtype, (size,), 0)
 
 
 def broadcasted_iota(dtype, shape, dimension):
     """0, 1, 2, … along one axis."""
-    return _core.iota(dtype, shape, operator.index(dimension))
+    return _core.tn.iota(dtype, shape, operator.index(dimension))
 
 
 def full(shape, fill_value, dtype=None):
@@ -332,19 +332,19 @@ cumlogsumexp = _cumulative("cumlogsumexp", _core.cumlogsumexp)
 def sort(operand, dimension=-1, is_stable=True, num_keys=1):
     """The elements in order along an axis; of several arrays all in the order of the first."""
     if isinstance(operand, (tuple, list)):
-        return tuple(_core.sort_together(list(operand), num_keys, dimension))
-    return _core.sort(operand, _axis(dimension, tnp.ndim(operand)), False)
+        return tuple(_core.tn.sort_together(list(operand), num_keys, dimension))
+    return _core.tn.sort(operand, _axis(dimension, tnp.ndim(operand)), descending=False)
 
 
 def sort_key_val(keys, values, dimension=-1, is_stable=True):
     """Keys in order, and values in the keys' order."""
-    return tuple(_core.sort_together([keys, values], 1, dimension))
+    return tuple(_core.tn.sort_together([keys, values], 1, dimension))
 
 
 def top_k(operand, k, *, axis=-1):
     """(the k largest elements along an axis, where they are, i32)."""
     moved = tnp.moveaxis(operand, axis, -1)
-    return tuple(tnp.moveaxis(made, -1, axis) for made in _core.top_k(moved, k))
+    return tuple(tnp.moveaxis(made, -1, axis) for made in _core.tn.top_k(moved, k))
 
 
 def _with_axes(name, x):

@@ -112,11 +112,11 @@ def _check_groups(lhs, rhs, sizes, before, group):
 def _members(lhs, sizes, ragged, before):
     """Which elements of lhs are of which group, [groups, *lhs] with axes of size 1 where that is the same."""
     ends = tnp.cumsum(sizes, -1)
-    places = _core.iota(ends.dtype, (lhs.shape[ragged],), 0)
+    places = _core.tn.iota(ends.dtype, (lhs.shape[ragged],), 0)
     member = (places >= (ends - sizes)[..., None]) & (places < ends[..., None])   # [*before, groups, ragged]
     axes = [0, ragged + 1] if sizes.ndim == 1 else [*(axis + 1 for axis in before), 0, ragged + 1]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     shape = [1] * (lhs.ndim + 1)
     for axis, size in zip(axes, member.shape, strict=True):
         shape[axis] = size
-    return _core.reshape(_core.transpose(member, order), shape)
+    return _core.tn.reshape(_core.tn.transpose(member, order), shape)

@@ -19,7 +19,7 @@ def _pairwise(combine, arrays):
     while n > 1:
         half = n // 2
         made = combine([x[0:2 * half:2] for x in arrays], [x[1:2 * half:2] for x in arrays])
-        arrays = [_core.concatenate([m, x[2 * half:]], 0) if n % 2 else m for m, x in zip(made, arrays)]
+        arrays = [_core.tn.concatenate([m, x[2 * half:]], 0) if n % 2 else m for m, x in zip(made, arrays)]
         n -= half
     return [x[0] for x in arrays]
 
@@ -27,8 +27,8 @@ def _pairwise(combine, arrays):
 def _gathered(x, axes):
     """The axes as one, the first."""
     rest = [i for i in range(x.ndim) if i not in axes]
-    moved = _core.transpose(x, list(axes) + rest)
-    return _core.reshape(moved, (math.prod(x.shape[i] for i in axes), *(x.shape[i] for i in rest)))
+    moved = _core.tn.transpose(x, list(axes) + rest)
+    return _core.tn.reshape(moved, (math.prod(x.shape[i] for i in axes), *(x.shape[i] for i in rest)))
 
 
 # Functions whose reductions the library has.
@@ -94,8 +94,8 @@ def _of_elements(computation, structure, a, b):
         return [_core.convert(m, v.dtype) for m, v in zip(tree.leaves(made), x)]
 
     shape = a[0].shape
-    made = vmap(one)([_core.reshape(x, (-1,)) for x in a], [_core.reshape(x, (-1,)) for x in b])
-    return [_core.reshape(m, shape) for m in made]
+    made = vmap(one)([_core.tn.reshape(x, (-1,)) for x in a], [_core.tn.reshape(x, (-1,)) for x in b])
+    return [_core.tn.reshape(m, shape) for m in made]
 
 
 def reduce_xor(operand, axes):

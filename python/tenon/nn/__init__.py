@@ -197,7 +197,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
     x = tnp.asarray(x)
     axes = _axes_of(axis, x.ndim)
     if mean is None and variance is None and where is None:
-        return _core.standardize(x, axes, epsilon)
+        return _core.tn.standardize(x, axes, epsilon)
     return _nn.standardize(x if mean is None else _inexact(x), axes, mean=mean, variance=variance, epsilon=epsilon, counted=_mask(where))
 
 
@@ -206,7 +206,7 @@ def one_hot(x, num_classes, *, dtype=None, axis=-1):
     num_classes = _sizes.size(num_classes)
     x, dtype = tnp.asarray(x), tnp.zeros(()).dtype if dtype is None else dtype
     if x.dtype.kind in "iu":
-        return _core.one_hot(x, num_classes, dtype, axis)
+        return _core.tn.one_hot(x, num_classes, dtype, axis)
     made = _core.convert(tnp.equal(x[..., None], tnp.arange(num_classes, dtype=x.dtype)), dtype)
     return tnp.moveaxis(made, -1, axis)
 

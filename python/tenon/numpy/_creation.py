@@ -42,7 +42,7 @@ def _nested(x, dtype):
     if not parts:
         return array(np.zeros((0,)))
     met = _dtypes._meet([e if type(e) in (float, complex) else p for e, p in zip(x, parts)])[0] if dtype is None else dtype
-    return _core.stack([array(p, met) for p in parts], 0)
+    return _core.tn.stack([array(p, met) for p in parts], 0)
 
 
 def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  # noqa: A002
@@ -96,7 +96,7 @@ def _made(x, dtype, copy, ndmin):
     if dtype is not None or not weak:
         made = _core.with_weak(made, False)
     if made.ndim < ndmin:
-        made = _core.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+        made = _core.tn.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
     return made
 
 
@@ -238,13 +238,13 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
         reach, step_size = (stop - start, step) if step > 0 else (start - stop, -step)
         n = _core.max_size(_sizes.ceil_div(reach, step_size), 0)
         if _core.same_size(start, 0) and _core.same_size(step, 1):
-            return _core.iota(dtype, (n,), 0)
-        return _core.convert(_core.iota(dtype, (n,), 0) * step + start, dtype)
+            return _core.tn.iota(dtype, (n,), 0)
+        return _core.convert(_core.tn.iota(dtype, (n,), 0) * step + start, dtype)
     n = max(0, math.ceil((stop - start) / step))
     if start == 0 and step == 1:
-        return _core.iota(dtype, (n,), 0)
+        return _core.tn.iota(dtype, (n,), 0)
     if np.issubdtype(dtype, np.integer):
-        return _core.add(_core.multiply(_core.iota(dtype, (n,), 0), int(step)), int(start))
+        return _core.add(_core.multiply(_core.tn.iota(dtype, (n,), 0), int(step)), int(start))
     return array(np.arange(start, stop, step, dtype=np.float64)[:n], dtype)
 
 
@@ -301,7 +301,7 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     N = _sizes.size(N)
     M = N if M is None else _sizes.size(M)
     if _core.same_size(M, N) and isinstance(k, int) and k == 0:
-        return _core.eye(N, dtype)
+        return _core.tn.eye(N, N, 0, dtype)
     return _core.convert(_core.equal(_rows(N, M) + _diagonal(N, M, k), _columns(N, M)), dtype)
 
 
@@ -316,11 +316,11 @@ def identity(n, dtype=None):
 
 
 def _rows(n, m):
-    return _core.iota("int64" if _core.x64() else "int32", (n, m), 0)
+    return _core.tn.iota("int64" if _core.x64() else "int32", (n, m), 0)
 
 
 def _columns(n, m):
-    return _core.iota("int64" if _core.x64() else "int32", (n, m), 1)
+    return _core.tn.iota("int64" if _core.x64() else "int32", (n, m), 1)
 
 
 def tri(N, M=None, k=0, dtype=None):
@@ -346,16 +346,16 @@ def indices(dimensions, dtype=None, sparse=False):
     dtype = _dtypes.default("i") if dtype is None else dtype
     dimensions = tuple(map(_sizes.size, dimensions))
     if sparse:
-        return tuple(_core.iota(dtype, tuple(n if k == i else 1 for k in range(len(dimensions))), i)
+        return tuple(_core.tn.iota(dtype, tuple(n if k == i else 1 for k in range(len(dimensions))), i)
                      for i, n in enumerate(dimensions))
     if not dimensions:
         return zeros((0,), dtype)
-    return _core.stack([_core.iota(dtype, dimensions, i) for i in range(len(dimensions))], 0)
+    return _core.tn.stack([_core.tn.iota(dtype, dimensions, i) for i in range(len(dimensions))], 0)
 
 
 def fromfunction(function, shape, *, dtype=float, **kwargs):
     """function(i, j, …) at all indices of a grid."""
-    return function(*(_core.iota(dtype, shape, i) for i in range(len(shape))), **kwargs)
+    return function(*(_core.tn.iota(dtype, shape, i) for i in range(len(shape))), **kwargs)
 
 
 def frombuffer(buffer, dtype=float, count=-1, offset=0):

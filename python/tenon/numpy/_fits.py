@@ -19,14 +19,14 @@ def roots(p, *, strip_zeros=True):
     [1.0, 2.0]
     """
     p = _core.to_inexact(asarray(p))
-    p = p if p.ndim else _core.reshape(p, (1,))
+    p = p if p.ndim else _core.tn.reshape(p, (1,))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     if strip_zeros:
         known = np.flatnonzero(np.asarray(p))
         p = p[int(known[0]):] if known.size else p[:0]
     if p.size < 2:
-        return _core.convert(p[:0], _core.tn.linalg.eigvals(_core.reshape(_core.convert(0, p.dtype), (1, 1))).dtype)
+        return _core.convert(p[:0], _core.tn.linalg.eigvals(_core.tn.reshape(_core.convert(0, p.dtype), (1, 1))).dtype)
     if strip_zeros:
         return _of_leading(p)
     return _core.tn.roots(p)

@@ -97,7 +97,7 @@ def _looped(f, args, core_ranks):
     squeezed = list(args)
     for i, n in outer.items():
         shape = args[i].shape
-        squeezed[i] = _core.reshape(args[i], tuple(m for m in shape[:n] if m != 1) + shape[n:])
+        squeezed[i] = _core.tn.reshape(args[i], tuple(m for m in shape[:n] if m != 1) + shape[n:])
     return f(*squeezed)
 
 
@@ -141,7 +141,7 @@ def apply_over_axes(func, a, axes):
     a = asarray(a)
     for axis in axes:
         made = func(a, axis)
-        a = made if made.ndim == a.ndim else _core.expand_dims(made, _axis(axis, a.ndim))
+        a = made if made.ndim == a.ndim else _core.tn.expand_dims(made, _axis(axis, a.ndim))
     return a
 
 

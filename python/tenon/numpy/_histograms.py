@@ -67,5 +67,5 @@ def histogram2d(x, y, bins=10, range=None, weights=None, density=None):  # noqa:
     [[1, 1], [0, 1]]
     """
     pair = bins if not hasattr(bins, "__len__") or len(bins) == 2 else [bins, bins]
-    counts, edges = histogramdd(_core.stack([ravel(asarray(x)), ravel(asarray(y))], 1), pair, range, weights, density)
+    counts, edges = histogramdd(_core.tn.stack([ravel(asarray(x)), ravel(asarray(y))], 1), pair, range, weights, density)
     return counts, *edges

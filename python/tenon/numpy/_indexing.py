@@ -38,7 +38,7 @@ def nonzero(a, *, size=None, fill_value=None):
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use atleast_1d(scalar).nonzero() instead.")
     kind = _dtypes.default("i")
     if size is None:
-        return tuple(_core.convert(i, kind) for i in _core.nonzero(_bools(a)))
+        return tuple(_core.convert(i, kind) for i in _core.tn.nonzero(_bools(a)))
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * a.ndim
     return tuple(_core.tn.nonzero(_bools(a), size, list(fills), kind))
 
@@ -52,7 +52,7 @@ def argwhere(a, *, size=None, fill_value=None):
     """The indices of the elements that are not zero, a row each."""
     a = asarray(a)
     if a.ndim == 0:
-        return argwhere(_core.reshape(a, (1,)), size=size, fill_value=fill_value)[:, :0]
+        return argwhere(_core.tn.reshape(a, (1,)), size=size, fill_value=fill_value)[:, :0]
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
 
 
@@ -103,7 +103,7 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
         raise ValueError("put_along_axis: arrays are immutable: say inplace=False and use the result.")
     arr, indices = asarray(arr), asarray(indices)
     axis = _axis(axis, arr.ndim)
-    at = [_core.reshape(_core.iota("int32", (n,), 0), [n if k == i else 1 for k in range(arr.ndim)])
+    at = [_core.tn.reshape(_core.tn.iota("int32", (n,), 0), [n if k == i else 1 for k in range(arr.ndim)])
           for i, n in enumerate(arr.shape)]
     at[axis] = indices
     return arr.at[tuple(at)].set(values, mode=mode)
@@ -151,8 +151,8 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
         condition = condition[:a.shape[axis]]
     a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
     if size is None:
-        return _core.move_axis(_core.compress(_core.move_axis(a, axis, 0), condition), 0, axis)
-    return _core.move_axis(_core.tn.compress(_core.move_axis(a, axis, 0), condition, size, fill_value), 0, axis)
+        return _core.tn.move_axis(_core.tn.compress(_core.tn.move_axis(a, axis, 0), condition), 0, axis)
+    return _core.tn.move_axis(_core.tn.compress(_core.tn.move_axis(a, axis, 0), condition, size, fill_value), 0, axis)
 
 
 def extract(condition, arr, *, size=None, fill_value=0):
@@ -284,7 +284,7 @@ def mask_indices(n, mask_func, k=0, *, size=None):
 
 def diag_indices(n, ndim=2):
     """The indices of a diagonal."""
-    return (_core.iota(_dtypes.default("i"), (n,), 0),) * ndim
+    return (_core.tn.iota(_dtypes.default("i"), (n,), 0),) * ndim
 
 
 def diag_indices_from(arr):
@@ -329,7 +329,7 @@ def ix_(*args):
         if a.ndim != 1:
             raise ValueError(f"ix_: arguments are vectors, not of shape {a.shape}.")
         a = nonzero(a)[0] if a.dtype.kind == "b" else a if a.size else _core.convert(a, _dtypes.default("i"))
-        made.append(_core.reshape(a, [a.shape[0] if k == i else 1 for k in range(len(args))]))
+        made.append(_core.tn.reshape(a, [a.shape[0] if k == i else 1 for k in range(len(args))]))
     return tuple(made)
 
 
@@ -353,7 +353,7 @@ class _Joined:
         parts = key if isinstance(key, tuple) else (key,)
         if builtins.any(isinstance(p, Array) and _core.is_traced(p) for p in parts):
             parts = [p if isinstance(p, Array) else array(p) for p in parts]
-            return concatenate([_core.reshape(p, (-1,)) for p in parts])
+            return concatenate([_core.tn.reshape(p, (-1,)) for p in parts])
         return array(self.joined[key])
 
 

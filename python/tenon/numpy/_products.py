@@ -213,7 +213,7 @@ def _without_ones(terms, operands):
     kept = [[i for i, c in enumerate(term) if not (c in larger and all(_core.same_size(n, 1) for d, n in zip(term, x.shape) if d == c))]
             for term, x in zip(terms, operands)]
     return (["".join(term[i] for i in at) for term, at in zip(terms, kept)],
-            [x if len(at) == x.ndim else _core.reshape(x, [x.shape[i] for i in at]) for x, at in zip(operands, kept)])
+            [x if len(at) == x.ndim else _core.tn.reshape(x, [x.shape[i] for i in at]) for x, at in zip(operands, kept)])
 
 
 def einsum_path(subscripts, /, *operands, optimize="auto"):
@@ -323,8 +323,8 @@ def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None
     """The cross-correlation of two vectors."""
     if (mode == "same" or _sizes.known(*np.shape(a), *np.shape(v))) and np.shape(a) < np.shape(v):
         made = correlate(v, a, mode, preferred_element_type=preferred_element_type)
-        return _core.conj(_core.rev(made, [0]))
-    return convolve(a, _core.conj(_core.rev(asarray(v), [0])), mode, preferred_element_type=preferred_element_type)
+        return _core.conj(_core.tn.reverse(made, [0]))
+    return convolve(a, _core.conj(_core.tn.reverse(asarray(v), [0])), mode, preferred_element_type=preferred_element_type)
 
 
 # --- statistics of rows ---

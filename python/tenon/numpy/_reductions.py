@@ -125,7 +125,7 @@ def _arg(f, a, axis, keepdims):
         raise ValueError("attempt to get argmax of an empty sequence")
     made = _core.convert(f(a, None if axis is None else [axis], bool(keepdims) and axis is not None),
                          _dtypes.default("i"))
-    return _core.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
+    return _core.tn.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
 
 
 def argmax(a, axis=None, out=None, keepdims=None):
@@ -192,10 +192,10 @@ def _of_elements(weights, a, axis):
     if isinstance(axis, (tuple, list)) and weights.shape == tuple(a.shape[i] for i in _axes(axis, a.ndim)):
         axes = _axes(axis, a.ndim)
         order = [int(k) for k in np.argsort(axes)]
-        return _core.reshape(_core.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
+        return _core.tn.reshape(_core.tn.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
     if axis is None or isinstance(axis, (tuple, list)) or weights.ndim != 1:
         raise ValueError("weights have the array's shape, or one axis, which `axis` names.")
-    return _core.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
+    return _core.tn.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
 
 
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
@@ -328,7 +328,7 @@ def _with_initial(f, x, axis, dtype, include_initial, unit):
         return made
     edge = list(made.shape)
     edge[axis] = 1
-    return _core.concatenate([full(edge, unit, made.dtype), made], _axis(axis, made.ndim))
+    return _core.tn.concatenate([full(edge, unit, made.dtype), made], _axis(axis, made.ndim))
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):

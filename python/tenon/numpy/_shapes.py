@@ -61,8 +61,8 @@ def reshape(a, shape, order="C", *, copy=None):
     if order == "F":
         if not isinstance(shape, (tuple, list)):
             shape = (shape,)
-        return _core.transpose(_core.reshape(asarray(a).T, tuple(shape)[::-1]), list(range(len(shape)))[::-1])
-    return _core.reshape(a, shape)
+        return _core.tn.transpose(_core.tn.reshape(asarray(a).T, tuple(shape)[::-1]), list(range(len(shape)))[::-1])
+    return _core.tn.reshape(a, shape)
 
 
 def ravel(a, order="C"):
@@ -75,7 +75,7 @@ def transpose(a, axes=None):
     a = asarray(a)
     if axes is not None and len({i % builtins.max(a.ndim, 1) for i in map(operator.index, axes)}) != len(axes):
         raise TypeError(f"transpose: the axes {tuple(axes)} are no permutation.")
-    return a.T if axes is None else _core.transpose(a, _axes(axes, a.ndim))
+    return a.T if axes is None else _core.tn.transpose(a, _axes(axes, a.ndim))
 
 
 permute_dims = transpose
@@ -97,7 +97,7 @@ def swapaxes(a, axis1, axis2):
     order = list(range(a.ndim))
     i, j = _axis(axis1, a.ndim), _axis(axis2, a.ndim)
     order[i], order[j] = j, i
-    return _core.transpose(a, order)
+    return _core.tn.transpose(a, order)
 
 
 def moveaxis(a, source, destination):
@@ -109,7 +109,7 @@ def moveaxis(a, source, destination):
     order = [i for i in range(a.ndim) if i not in source]
     for to, at in sorted(zip(destination, source)):
         order.insert(to, at)
-    return _core.transpose(a, order)
+    return _core.tn.transpose(a, order)
 
 
 def rollaxis(a, axis, start=0):
@@ -124,7 +124,7 @@ def expand_dims(a, axis):
     a = asarray(a)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     for at in sorted(_axes(axes, a.ndim + len(axes))):
-        a = _core.expand_dims(a, at)
+        a = _core.tn.expand_dims(a, at)
     return a
 
 
@@ -133,7 +133,7 @@ def squeeze(a, axis=None):
     a = asarray(a)
     axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else _axes(axis, a.ndim)
     for at in sorted(axes, reverse=True):
-        a = _core.squeeze(a, at)
+        a = _core.tn.squeeze(a, at)
     return a
 
 
@@ -155,13 +155,13 @@ def broadcast_arrays(*args):
 
 def atleast_1d(*arys):
     """Arrays with one axis at least."""
-    made = [a if a.ndim > 0 else _core.reshape(a, (1,)) for a in map(asarray, arys)]
+    made = [a if a.ndim > 0 else _core.tn.reshape(a, (1,)) for a in map(asarray, arys)]
     return made[0] if len(made) == 1 else made
 
 
 def atleast_2d(*arys):
     """Arrays with two axes at least."""
-    made = [a if a.ndim > 1 else _core.reshape(a, (1, -1)) for a in map(asarray, arys)]
+    made = [a if a.ndim > 1 else _core.tn.reshape(a, (1, -1)) for a in map(asarray, arys)]
     return made[0] if len(made) == 1 else made
 
 
@@ -169,7 +169,7 @@ def atleast_3d(*arys):
     """Arrays with three axes at least."""
     made = []
     for a in map(asarray, arys):
-        made.append(_core.reshape(a, (1, -1, 1)) if a.ndim < 2 else _core.expand_dims(a, 2) if a.ndim == 2 else a)
+        made.append(_core.tn.reshape(a, (1, -1, 1)) if a.ndim < 2 else _core.tn.expand_dims(a, 2) if a.ndim == 2 else a)
     return made[0] if len(made) == 1 else made
 
 
@@ -187,7 +187,7 @@ def concatenate(arrays, axis=0, dtype=None):
     parts = _of_one_dtype(arrays, dtype)
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
-    return _core.with_weak(_core.concatenate(parts, _axis(axis, parts[0].ndim)), dtype is None and _dtypes._meet(arrays)[1])
+    return _core.with_weak(_core.tn.concatenate(parts, _axis(axis, parts[0].ndim)), dtype is None and _dtypes._meet(arrays)[1])
 
 
 def concat(arrays, /, *, axis=0):
@@ -204,7 +204,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
     parts = _of_one_dtype(arrays, dtype)
     if builtins.any(p.shape != parts[0].shape for p in parts):
         raise ValueError(f"All input arrays must have the same shape. Got {[p.shape for p in parts]}.")
-    return _core.with_weak(_core.stack(parts, _axis(axis, parts[0].ndim + 1)), dtype is None and _dtypes._meet(arrays)[1])
+    return _core.with_weak(_core.tn.stack(parts, _axis(axis, parts[0].ndim + 1)), dtype is None and _dtypes._meet(arrays)[1])
 
 
 def unstack(x, /, *, axis=0):
@@ -231,7 +231,7 @@ def dstack(tup, dtype=None):
 
 def column_stack(tup):
     """Vectors as columns."""
-    return concatenate([_core.reshape(a, (-1, 1)) if a.ndim < 2 else a for a in map(asarray, tup)], 1)
+    return concatenate([_core.tn.reshape(a, (-1, 1)) if a.ndim < 2 else a for a in map(asarray, tup)], 1)
 
 
 def block(arrays):
@@ -253,7 +253,7 @@ def block(arrays):
     def made(x, level):
         if not isinstance(x, list):
             x = asarray(x)
-            return _core.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+            return _core.tn.reshape(x, (1,) * (rank - x.ndim) + x.shape)
         return concatenate([made(e, level - 1) for e in x], axis=-level)
 
     return made(arrays, levels)
@@ -296,7 +296,7 @@ def _split(ary, indices_or_sections, axis, equal):
     if equal and not _sizes.is_shape(indices_or_sections) and not _sizes.known(n):
         parts = operator.index(_whole(indices_or_sections))
         if parts > 0 and _core.same_size(n % parts, 0) is None:  # that none is left over is looked at when it runs
-            return list(_core.split(ary, parts, axis))
+            return list(_core.tn.split(ary, parts, axis))
     bounds = _bounds(n, indices_or_sections, equal)
     index = (slice(None),) * axis
     return [ary[(*index, slice(a, b))] for a, b in zip(bounds, bounds[1:])]
@@ -330,7 +330,7 @@ def dsplit(ary, indices_or_sections):
 def flip(m, axis=None):
     """The elements the other way round along axes (None: all)."""
     m = asarray(m)
-    return _core.rev(m, list(range(m.ndim)) if axis is None else _axes(axis, m.ndim))
+    return _core.tn.reverse(m, list(range(m.ndim)) if axis is None else _axes(axis, m.ndim))
 
 
 def fliplr(m):
@@ -395,7 +395,7 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
 def _fit(a, axis, n):
     if a.shape[axis] == 0:
         return a
-    at = _core.minimum(_core.iota("int32", (n,), 0), a.shape[axis] - 1)
+    at = _core.minimum(_core.tn.iota("int32", (n,), 0), a.shape[axis] - 1)
     return _core.take(a, at, axis, "clip", None, True, False)
 
 
@@ -491,11 +491,11 @@ def _padded(a, axis, before, behind, mode, options):
         length = _for_axis(options.get("stat_length"), axis, a.ndim)
         edges = [_statistic(_part(a, axis, *part), axis, mode) for part in (
             (0, n if length[0] is None else length[0]), (0 if length[1] is None else _core.max_size(0, n - length[1]), n))]
-        return _core.concatenate([_repeated(edges[0], axis, before), a, _repeated(edges[1], axis, behind)], axis)
+        return _core.tn.concatenate([_repeated(edges[0], axis, before), a, _repeated(edges[1], axis, behind)], axis)
     ends = _for_axis(options.get("end_values", 0), axis, a.ndim)  # linear_ramp
     first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
-    last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
-    return _core.concatenate([first, a, last], axis)
+    last = _core.tn.reverse(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
+    return _core.tn.concatenate([first, a, last], axis)
 
 
 def _for_axis(values, axis, rank):
@@ -521,7 +521,7 @@ def _statistic(part, axis, mode):
 def _ramp(end, edge, axis, n):
     """From the end up to the edge, which it does not reach; integers rounded down."""
     kind = "int64" if edge.dtype.kind in "iu" and _core.x64() else edge.dtype
-    at = _core.reshape(_core.iota(kind, (n,), 0), [n if i == axis else 1 for i in range(edge.ndim)])
+    at = _core.tn.reshape(_core.tn.iota(kind, (n,), 0), [n if i == axis else 1 for i in range(edge.ndim)])
     edge, end, dtype, n = _core.convert(edge, kind), _core.convert(end, kind), edge.dtype, _core.max_size(n, 1)
     if dtype.kind in "iu":
         return _core.convert(end + _core.floor_divide(at * (edge - end), n), dtype)
@@ -536,9 +536,9 @@ def _padded_odd(a, axis, before, behind, mode):
     while before or behind:
         first, last = _part(a, axis, 0, 1), _part(a, axis, n - 1, n)
         low, high = builtins.min(before, n - skip), builtins.min(behind, n - skip)
-        front = 2 * first - _core.rev(_part(a, axis, int(skip), low + skip), [axis])
-        back = 2 * last - _core.rev(_part(a, axis, n - high - skip, n - skip), [axis])
-        a = _core.concatenate([front, a, back], axis)
+        front = 2 * first - _core.tn.reverse(_part(a, axis, int(skip), low + skip), [axis])
+        back = 2 * last - _core.tn.reverse(_part(a, axis, n - high - skip, n - skip), [axis])
+        a = _core.tn.concatenate([front, a, back], axis)
         before, behind, n = before - low, behind - high, n + low + high
     return a
 

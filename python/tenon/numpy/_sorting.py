@@ -23,7 +23,7 @@ def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
     a = asarray(a)
     if axis is None:
         a, axis = ravel(a), 0
-    return _core.sort(a, _axis(axis, a.ndim), descending)
+    return _core.tn.sort(a, _axis(axis, a.ndim), descending=descending)
 
 
 def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
@@ -35,7 +35,7 @@ def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False,
     kind = _dtypes.default("i") if dtype is None else _core.canonical_dtype(dtype)
     if kind.kind not in "iu":
         raise ValueError(f"argsort: the dtype is one of integers, not {kind}.")
-    return _core.convert(_core.argsort(a, _axis(axis, a.ndim), descending), kind)
+    return _core.convert(_core.tn.argsort(a, _axis(axis, a.ndim), descending=descending), kind)
 
 
 def sort_complex(a):
@@ -53,8 +53,8 @@ def lexsort(keys, axis=-1):
     if not keys:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     axis = _axis(axis, keys[0].ndim)
-    at = _core.iota(_dtypes.default("i"), keys[0].shape, axis)
-    return _core.sort_together([*keys[::-1], at], len(keys), axis)[-1]
+    at = _core.tn.iota(_dtypes.default("i"), keys[0].shape, axis)
+    return _core.tn.sort_together([*keys[::-1], at], len(keys), axis)[-1]
 
 
 def partition(a, kth, axis=-1):

@@ -87,7 +87,7 @@ class ufunc:  # noqa: N801
         if start is None:
             start, a, counts = a[0], a[1:], counts[1:]
         made = self._fold(_core.broadcast_to(_core.convert(start, a.dtype), a.shape[1:]), a, counts)[0]
-        return _core.reshape(made, kept) if keepdims else made
+        return _core.tn.reshape(made, kept) if keepdims else made
 
     def accumulate(self, a, axis=0, dtype=None, out=None):
         """element 0, f(element 0, element 1), … along an axis."""
@@ -98,13 +98,13 @@ class ufunc:  # noqa: N801
         if a.shape[0] == 0:
             return moveaxis(a, 0, axis)
         made = self._fold(a[0], a[1:], full((a.shape[0] - 1,), True, "bool"))[1]
-        return moveaxis(_core.concatenate([a[:1], made], 0), 0, axis)
+        return moveaxis(_core.tn.concatenate([a[:1], made], 0), 0, axis)
 
     def outer(self, A, B, /):
         """f of each element of the one with each of the other."""
         self._need_two("outer")
         A, B = asarray(A), asarray(B)
-        return self(_core.reshape(A, A.shape + (1,) * B.ndim), B)
+        return self(_core.tn.reshape(A, A.shape + (1,) * B.ndim), B)
 
     def reduceat(self, a, indices, axis=0, dtype=None, out=None):
         """reduce() of the parts of an axis that begin at the indices: each ends before the next index, the last at the
@@ -113,12 +113,12 @@ class ufunc:  # noqa: N801
         a, indices = asarray(a, dtype), asarray(indices)
         axis = _axis(axis, a.ndim)
         a, n = moveaxis(a, axis, 0), a.shape[axis]
-        ends = _core.concatenate([indices[1:], full((1,), n, indices.dtype)], 0)
-        at = _core.iota(indices.dtype, (n,), 0)[:, None]
+        ends = _core.tn.concatenate([indices[1:], full((1,), n, indices.dtype)], 0)
+        at = _core.tn.iota(indices.dtype, (n,), 0)[:, None]
         counts = _core.greater(at, indices) & _core.less(at, ends)
         wide = counts.shape + (1,) * (a.ndim - 1)
         elements = _core.broadcast_to(a[:, None], (n, indices.shape[0], *a.shape[1:]))
-        return moveaxis(self._fold(a[indices], elements, _core.reshape(counts, wide))[0], 0, axis)
+        return moveaxis(self._fold(a[indices], elements, _core.tn.reshape(counts, wide))[0], 0, axis)
 
     def at(self, a, indices, b=None, /, *, inplace=True):
         """The array with f(element, element of b) at the indices, one after the other: as often as they are named."""
@@ -131,7 +131,7 @@ class ufunc:  # noqa: N801
         shape = np.broadcast_shapes(*(i.shape for i in indices))
         indices = tuple(ravel(_core.broadcast_to(i, shape)) for i in indices)
         others = () if b is None else (asarray(b),)
-        others = tuple(_core.reshape(_core.broadcast_to(x, shape + a.shape[len(indices):]), (-1, *a.shape[len(indices):]))
+        others = tuple(_core.tn.reshape(_core.broadcast_to(x, shape + a.shape[len(indices):]), (-1, *a.shape[len(indices):]))
                        for x in others)
 
         def step(made, each):

@@ -302,12 +302,12 @@ def tensorsolve(a, b, axes=None):
     a, b = asarray(a), asarray(b)
     if axes is not None:
         last = _axes(tuple(axes), a.ndim)
-        a = _core.transpose(a, [i for i in range(a.ndim) if i not in last] + last)
+        a = _core.tn.transpose(a, [i for i in range(a.ndim) if i not in last] + last)
     shape = a.shape[b.ndim:]
     n = math.prod(shape)
     if _core.same_size(a.size, n * n) is False or _core.same_size(b.size, n) is False:
         raise ValueError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
-    return _core.reshape(_core.tn.solve(_core.reshape(a, (n, n)), _core.reshape(b, (-1,))), shape)
+    return _core.tn.reshape(_core.tn.solve(_core.tn.reshape(a, (n, n)), _core.tn.reshape(b, (-1,))), shape)
 
 
 def tensorinv(a, ind=2):
@@ -324,7 +324,7 @@ def tensorinv(a, ind=2):
     if _core.same_size(math.prod(outer_), n) is False:
         raise ValueError("product of axes before `ind` must equal the product of those behind it, not of "
                          f"{outer_} and {inner_}.")
-    return _core.reshape(inv(_core.reshape(a, (n, n))), inner_ + outer_)
+    return _core.tn.reshape(inv(_core.tn.reshape(a, (n, n))), inner_ + outer_)
 
 
 def matrix_power(a, n):

@@ -87,7 +87,7 @@ def split(key, num=2):
     if not _sizes.is_shape(num):
         return _random.split(key, num)
     shape = _sizes.shape(num)
-    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, tnp.shape(key)[-1]))
+    return _core.tn.reshape(_random.split(key, _sizes.elements(shape)), (*shape, tnp.shape(key)[-1]))
 
 
 def fold_in(key, data):
