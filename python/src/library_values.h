@@ -181,13 +181,12 @@ void set(T& member, const Asked& asked, nb::handle given) {
 // Whether an object may be meant for a parameter, where functions of one name differ in its type.
 template <class T>
 bool fits(nb::handle given) {
-  if constexpr (std::same_as<T, Operand> || std::same_as<T, Array>) return true;
-  const bool array = is_array(given.ptr());
-  if constexpr (std::same_as<T, Dim> || std::same_as<T, std::int64_t>)
-    return (PyIndex_Check(given.ptr()) != 0 || is_dim(given)) &&
-           !(array && array_of(given.ptr()).traced() != nullptr) && !(array && array_of(given.ptr()).rank() > 0) &&
-           PySequence_Check(given.ptr()) == 0;
-  return !array;
+  if constexpr (std::same_as<T, Operand> || std::same_as<T, Array>)
+    return true;
+  else if constexpr (std::same_as<T, Dim> || std::same_as<T, std::int64_t>)
+    return PyLong_Check(given.ptr()) || is_dim(given);  // NumPy's numbers are arrays
+  else
+    return !is_array(given.ptr());
 }
 template <class T>
 void require_fits(nb::handle given) {
