@@ -280,7 +280,8 @@ TEST(Hoisted, OfAnyNumberOfSteps) {
 
 // A step's part of a slice of the steps is the part itself: one nest computes the step and takes it in.
 TEST(Hoisted, LaterStepsAreNoSliceOfAStep) {
-  const ProgramRef p = trace([](Array h, Array xs) { return sum(square(stacked(h, xs)(slice(2, steps)))); })(h0(), xs());
+  const ProgramRef p =
+      trace([](Array h, Array xs) { return sum(square(stacked(h, xs)(slice(2, steps)))); })(h0(), xs());
   const std::string text = print(*hoist_reductions(inline_calls(p)));
   EXPECT_EQ(text.find("slice"), std::string::npos) << text;
 }
