@@ -483,7 +483,7 @@ Dim array_as_bound(const Operand& number) {
   if (known || number->rank() != 0 || !is_integer(number->dtype()) || is_count(number)) return array_as_size(number);
   const SourceScope place(number.where(), "array_as_bound");
   const Eqn* maker = maker_of(number);
-  if (maker != nullptr && maker->op->name == "neg" && is_count(first_operand(number, *maker)))
+  if (maker != nullptr && maker->op == &neg_op() && is_count(first_operand(number, *maker)))
     return Dim(0) - array_as_size(first_operand(number, *maker));
   return array_as_size(max(number, 0)) - array_as_size(max(-number, 0));
 }
