@@ -1,6 +1,7 @@
 #include "tenon/rewrite/join_branches.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <ranges>
 #include <set>
@@ -65,13 +66,22 @@ class JoinSearch {
   // An eqn, and the element by element ones of which it alone reads what they make, through others of them, too.
   std::set<std::size_t> with_what_only_it_reads(std::size_t last) const {
     std::set<std::size_t> moved{last};
-    for (std::size_t e = last; e-- > 0;) {
+    std::set<std::size_t, std::greater<>> open;  // the last first: who reads its result is decided before it
+    const auto look_behind = [&](std::size_t e) {
+      for (const Var v : program_.eqns()[e].in)
+        if (maker_[v] != nowhere) open.insert(maker_[v]);
+    };
+    look_behind(last);
+    while (!open.empty()) {
+      const std::size_t e = *open.begin();
+      open.erase(open.begin());
       const Eqn& eqn = program_.eqns()[e];
       if (!is_element(eqn) || eqn.out.size() != 1 || !eqn.new_sizes.empty()) continue;
       const Var v = eqn.out[0];
       const auto is_moved = [&](std::size_t reader) { return moved.contains(reader); };
-      const bool read = std::ranges::any_of(readers_[v], is_moved);
-      if (read && (is_fill(v) || (!is_output_[v] && std::ranges::all_of(readers_[v], is_moved)))) moved.insert(e);
+      if (!is_fill(v) && (is_output_[v] || !std::ranges::all_of(readers_[v], is_moved))) continue;
+      moved.insert(e);
+      look_behind(e);
     }
     return moved;
   }
