@@ -273,12 +273,11 @@ TEST(Pairs, OfBothSidesHaveLoopsOfTheirOwn) {
   const Array y = zeros({M, D}, DType::f64), b = zeros({M}, DType::f64);
   const ProgramRef q = streamed(compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x0(), y, b))));
   EXPECT_EQ(std::ranges::count_if(q->eqns(), [](const Eqn& eqn) { return eqn.op == &loop_op(); }), 2) << q;
-  for (const Eqn& eqn : q->eqns())
-    if (eqn.op == &loop_op())
-      EXPECT_EQ(std::ranges::count_if(eqn.params.as<LoopParams>().body->eqns(),
-                                      [](const Eqn& e) { return e.op->name == "exp"; }),
-                1)
-          << q;
+  for (const Eqn& eqn : q->eqns()) {
+    if (eqn.op != &loop_op()) continue;
+    const auto is_exp = [](const Eqn& e) { return e.op->name == "exp"; };
+    EXPECT_EQ(std::ranges::count_if(eqn.params.as<LoopParams>().body->eqns(), is_exp), 1) << q;
+  }
 }
 TEST(Pairs, NearestOnesBesideOthers) {
   const auto f = [](Array x, Array y, Array b) {
