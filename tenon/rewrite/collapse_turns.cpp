@@ -174,7 +174,10 @@ ProgramRef step_alone(const Program& body, const Turn& turn, const LoopRoles& ro
   std::size_t row = state;
   for (const Taken& taken : turn.operands)
     taken_in.push_back(inputs[taken.kind == Taken::Kind::row ? row++ : taken.input]);
-  const Arrays made = bind_op(*turn.step->op, turn.step->params, taken_in);
+  // Eqn by eqn, so that reverse mode sees what of a step is there anyway; a call that is to stay one does.
+  const Arrays made = turn.step->op == &call_op()
+                          ? inline_program(*turn.step->params.as<CallParams>().program, {}, taken_in)
+                          : bind_op(*turn.step->op, turn.step->params, taken_in);
   Arrays outputs;
   for (const std::size_t result : turn.carries) outputs.push_back(made[result]);
   for (const Stacked& stack : turn.stacks) outputs.push_back(made[stack.result]);

@@ -48,22 +48,22 @@ std::pair<Array, Array> next_of(const Array& c, const Array& x) {
 
 const TurnedCase turned_cases[]{
     {"Unrolled", [](const Array& xs, const Array&) { return list_of(scan(next_of, start_of(xs), xs, {.unroll = 4})); },
-     4, 1},
+     4, 0},
     {"Backwards",
      [](const Array& xs, const Array&) {
        return list_of(scan(next_of, start_of(xs), xs, {.reverse = true, .unroll = 3}));
      },
-     3, 1},
+     3, 0},
     {"WithARest", [](const Array& xs, const Array&) { return list_of(scan(next_of, start_of(xs), xs, {.unroll = 5})); },
      5, 1},
     {"AllInOneTurn",
-     [](const Array& xs, const Array&) { return list_of(scan(next_of, start_of(xs), xs, {.unroll = 12})); }, 12, 1},
+     [](const Array& xs, const Array&) { return list_of(scan(next_of, start_of(xs), xs, {.unroll = 12})); }, 12, 0},
     {"Constants",
      [](const Array& xs, const Array& w) {
        const auto step = [&](const Array& c, const Array& x) { return next_of(c + w, x * w); };
        return list_of(scan(step, start_of(xs), xs, {.unroll = 4}));
      },
-     4, 1},
+     4, 0},
     {"TwoCarriesThatChangePlaces",
      [](const Array& xs, const Array& w) {
        const auto step = [](const std::pair<Array, Array>& c, const Array& x) {
@@ -72,19 +72,19 @@ const TurnedCase turned_cases[]{
        const auto [last, all] = scan(step, std::pair(start_of(xs), w), xs, {.unroll = 4});
        return Arrays{last.first, last.second, all};
      },
-     4, 1},
+     4, 0},
     {"NothingStacked",
      [](const Array& xs, const Array&) {
        const auto step = [](const Array& c, const Array& x) { return std::pair(next_of(c, x).first, std::tuple<>()); };
        return Arrays{scan(step, start_of(xs), xs, {.unroll = 4}).first};
      },
-     4, 1},
+     4, 0},
     {"ScalarsOfRows",
      [](const Array& xs, const Array&) {
        const auto step = [](const Array& c, const Array& x) { return std::pair(c + sum(x), sum(x * x)); };
        return list_of(scan(step, sum(start_of(xs)), xs, {.unroll = 4}));
      },
-     4, 1},
+     4, 0},
     {"ByHand",  // each reads what it likes of the turn's rows
      [](const Array& xs, const Array&) {
        const auto f = jit(next_of);
@@ -95,7 +95,7 @@ const TurnedCase turned_cases[]{
        };
        return list_of(scan(turn, start_of(xs), reshape(xs, {turned_steps / 2, 2, turned_width})));
      },
-     2, 1},
+     2, 0},
     {"ByHandInAnotherOrder",
      [](const Array& xs, const Array&) {
        const auto f = jit(next_of);
@@ -177,7 +177,7 @@ TEST(CollapseTurns, Derivatives) {
   const Array xs = turned_rows(DType::f64);
   const Array want = grad(loss(1))(xs);
   for (const std::int64_t unroll : {2, 4, 5, 12}) {
-    EXPECT_EQ(most_calls(*trace(grad(loss(unroll)))(xs)), 1) << unroll;
+    EXPECT_LE(most_calls(*trace(grad(loss(unroll)))(xs)), 1) << unroll;  // of a rest
     EXPECT_TRUE(allclose(grad(loss(unroll))(xs), want, 1e-12, 1e-12));
     EXPECT_TRUE(allclose(jit(grad(loss(unroll)))(xs), want, 1e-12, 1e-12));
   }
