@@ -137,7 +137,8 @@ struct ScanOptions {
   std::optional<Dim> length = {};  // needed where xs has no array
   bool reverse = false;
   // Steps that one turn of the loop does, written out one behind the other; what is left over is a loop of its own. The
-  // results are the same. Where the number of steps is symbolic, each turn is one step.
+  // results are the same. Where the number of steps is symbolic, and where the loop is differentiated and has no
+  // checkpoints, each turn is one step.
   std::int64_t unroll = 1;
   // Which carries reverse mode keeps: every(k) or binomial(n). Absent: what each step computes and others need.
   std::optional<Checkpoints> checkpoint = {};

@@ -8,6 +8,7 @@
 #include "tenon/base/pass.h"
 #include "tenon/ir/scope.h"
 #include "tenon/rewrite/collapse_loops.h"
+#include "tenon/rewrite/collapse_turns.h"
 #include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/stack_updates.h"
@@ -59,8 +60,10 @@ ProgramRef before_differentiation(const ProgramRef& program) {
     const char* name;
     ProgramRef (*run)(const ProgramRef&);
   };
-  constexpr Step steps[] = {
-      {"roll_calls", roll_shared_calls}, {"collapse_loops", collapse_loops}, {"stack_updates", stack_updates}};
+  constexpr Step steps[] = {{"roll_calls", roll_shared_calls},
+                            {"collapse_loops", collapse_turns},
+                            {"collapse_loops", collapse_loops},
+                            {"stack_updates", stack_updates}};
   ProgramRef result = in_force == nullptr
                           ? program
                           : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);

@@ -28,6 +28,7 @@
 #include "tenon/rewrite/fuse_loops.h"
 #include "tenon/rewrite/hoist_invariants.h"
 #include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/rewrite/join_branches.h"
 #include "tenon/rewrite/mask_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
 #include "tenon/rewrite/one_pass.h"
@@ -52,6 +53,7 @@ std::span<const ProgramPass> compile_passes() {
          share_calls, "a call that stays is of a function that is compiled by itself"},
         {"roll_calls", "calls of one function that repeat, with what lies between them, as loops", roll_calls},
         {"unify_sizes", "sizes that must be equal, as one", unify_sizes},
+        {"join_branches", "what reads what branches give, as part of the branches", join_branches},
         {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"collapse_loops", "loops of which each step is a loop, as one", collapse_loops},

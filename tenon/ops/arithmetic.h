@@ -91,6 +91,7 @@ Array clamp(const Operand& x, const Operand& low, const Operand& high);
 const OpInfo& add_op();
 const OpInfo& sub_op();
 const OpInfo& mul_op();
+const OpInfo& neg_op();
 const OpInfo& exp_op();
 const OpInfo& select_op();
 const OpInfo& max_op();

@@ -373,6 +373,10 @@ const bool assemble_installed = [] {
 }  // namespace
 
 const OpInfo& pad_op() { return pad_info; }
+PadForm pad_form(const Params& params) {
+  const auto& p = params.as<PadParams>();
+  return {p.low, p.high, p.interior};
+}
 
 std::optional<std::int64_t> counted_axis(const Eqn& eqn) {
   return eqn.op == &iota_info ? std::optional(eqn.params.as<IotaParams>().axis) : std::nullopt;
@@ -399,8 +403,13 @@ Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low,
           std::vector<std::int64_t> interior) {
   const SourceScope place(x.where(), "pad");
   if (interior.empty()) interior.assign(low.size(), 0);
-  return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}),
-               {x, convert_into("pad", x, value)});
+  const Array around = convert_into("pad", x, value);
+  const auto is_nothing = [](std::int64_t width) { return width == 0; };
+  const auto are_nothing = [&](const std::vector<std::int64_t>& widths) {
+    return widths.size() == x->rank() && std::ranges::all_of(widths, is_nothing);
+  };
+  if (x->rank() > 0 && are_nothing(low) && are_nothing(high) && are_nothing(interior)) return x;
+  return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}), {x, around});
 }
 
 Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where) {
@@ -474,7 +483,7 @@ Dim array_as_bound(const Operand& number) {
   if (known || number->rank() != 0 || !is_integer(number->dtype()) || is_count(number)) return array_as_size(number);
   const SourceScope place(number.where(), "array_as_bound");
   const Eqn* maker = maker_of(number);
-  if (maker != nullptr && maker->op->name == "neg" && is_count(first_operand(number, *maker)))
+  if (maker != nullptr && maker->op == &neg_op() && is_count(first_operand(number, *maker)))
     return Dim(0) - array_as_size(first_operand(number, *maker));
   return array_as_size(max(number, 0)) - array_as_size(max(-number, 0));
 }

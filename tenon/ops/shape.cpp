@@ -236,6 +236,8 @@ void require_sizes(std::string_view op, const Type& x, const Shape& shape) {
 
 Array broadcast_in_dim(const Operand& x, const Shape& shape, std::vector<std::int64_t> dims) {
   const SourceScope place(x.where(), "broadcast_in_dim");
+  const auto is_own = [&, axis = std::int64_t(0)](std::int64_t dim) mutable { return dim == axis++; };
+  if (x->rank() > 0 && x->shape() == shape && dims.size() == x->rank() && std::ranges::all_of(dims, is_own)) return x;
   return bind1(broadcast_info, make_params(BroadcastParams{shape, std::move(dims)}), {x}).with_weak(x->weak());
 }
 

@@ -119,7 +119,12 @@ struct SliceForm {
 SliceForm slice_form(const Params& params);
 std::optional<std::int64_t> concatenated_axis(const Eqn& eqn);  // of a concatenate
 std::optional<std::int64_t> counted_axis(const Eqn& eqn);       // of an iota
+// Widths before, behind and between the elements of each axis.
+struct PadForm {
+  std::vector<std::int64_t> low, high, interior;
+};
 const OpInfo& pad_op();
+PadForm pad_form(const Params& params);
 const OpInfo& dynamic_slice_op();
 
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);

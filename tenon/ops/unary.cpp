@@ -54,27 +54,27 @@ TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
   };
 }
 
-extern const OpInfo neg_op, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_info, expm1_op, log_op,
-    log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
+extern const OpInfo neg_info, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_info, expm1_op,
+    log_op, log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
     erfc_op, is_finite_op, not_op;
 
 // d(-x) = -dx
-const OpInfo neg_op = unary(
-    neg_op, UnarySpec{.name = "neg",
-                      .summary = "-x",
-                      .dtypes = dtypes::numbers,
-                      .eval =
-                          [](auto x) {
-                            if constexpr (std::is_integral_v<decltype(x)>)
-                              return static_cast<decltype(x)>(0u - static_cast<std::make_unsigned_t<decltype(x)>>(x));
-                            else
-                              return -x;
-                          },
-                      .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return -dx; }),
-                      .lower = Unary::neg,
-                      .sample = {-3, 3},
-                      .transpose = transposed_by([](const Array& ct) { return -ct; }),
-                      .traits = {.involution = true, .determined = true}});
+const OpInfo neg_info = unary(
+    neg_info, UnarySpec{.name = "neg",
+                        .summary = "-x",
+                        .dtypes = dtypes::numbers,
+                        .eval =
+                            [](auto x) {
+                              if constexpr (std::is_integral_v<decltype(x)>)
+                                return static_cast<decltype(x)>(0u - static_cast<std::make_unsigned_t<decltype(x)>>(x));
+                              else
+                                return -x;
+                            },
+                        .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return -dx; }),
+                        .lower = Unary::neg,
+                        .sample = {-3, 3},
+                        .transpose = transposed_by([](const Array& ct) { return -ct; }),
+                        .traits = {.involution = true, .determined = true}});
 
 // d|x| = dx where x is at least 0, else -dx, so that at 0 it is the slope on the right; of complex, abs is composed
 // from real parts.
@@ -340,7 +340,7 @@ Array apply(const OpInfo& op, const Operand& x, bool inexact) {
 
 const bool unary_installed = [] {
   for (const OpInfo* op :
-       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_info,
+       {&neg_info, &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_info,
         &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,   &tanh_op,      &sinh_op,  &cosh_op,
         &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &erfc_op,  &is_finite_op, &not_op})
     install_op(*op);
@@ -349,7 +349,7 @@ const bool unary_installed = [] {
 
 }  // namespace
 
-Array operator-(const Operand& x) { return apply(neg_op, x, false); }
+Array operator-(const Operand& x) { return apply(neg_info, x, false); }
 // Of complex: scaled by the larger part, so that squares neither overflow nor vanish; the derivative at 0 is 0.
 Array abs(const Operand& x) {
   if (!is_complex(x->dtype())) return apply(abs_op, x, false);
@@ -393,6 +393,7 @@ Array logistic(const Operand& x) {
 }
 Array erf(const Operand& x) { return apply(erf_op, x, true); }
 Array erfc(const Operand& x) { return apply(erfc_op, x, true); }
+const OpInfo& neg_op() { return neg_info; }
 const OpInfo& exp_op() { return exp_info; }
 
 Array square(const Operand& x) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/ir/estimate.h"
+#include "tenon/ops/guard.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/structure.h"
@@ -257,6 +258,12 @@ bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter)
 bool may_overwrite(const Eqn& eqn, std::size_t operand) {
   const auto* s = rule_of<LowerStructure>(*eqn.op);
   if (s == nullptr || s->kind == LowerStructure::Kind::product) return false;
+  if (eqn.op == &cond_op()) {
+    const auto& branches = eqn.params.as<CondParams>().branches;
+    if (operand == 0) return false;
+    if (branches[0]->type(branches[0]->inputs()[operand - 1]).is_list()) return true;
+    return std::ranges::count(origins(branches), std::optional(operand - 1)) > 0;
+  }
   return eqn.op != &loop_op() || LoopRoles(eqn.params.as<LoopParams>()).is_carry(operand);
 }
 bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }

@@ -436,6 +436,7 @@ class LoopRebuild {
     const SliceForm form = slice_form(replay.params(eqn));
     const StepsIn& from = hoist_.steps.at(eqn.in[0]);
     const Shape size = step_shape(replay.type(eqn.out[0]).shape, hoist_.steps.at(eqn.out[0]));
+    if (size == x.shape()) return x;  // steps alone were left out
     std::vector<Dim> start, limit;
     std::vector<std::int64_t> stride;
     for (std::size_t axis = 0; axis < form.start.size(); ++axis) {

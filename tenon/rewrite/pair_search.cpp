@@ -262,7 +262,7 @@ class PairSearch {
         if (compares(loop, end)) return own;
         continue;
       }
-      if (only_beside) continue;
+      if (only_beside || !(shares_pairs(loop, end) || loops_.size() == most_loops)) continue;
       loop.needs |= needs;
       loop.ends.push_back(std::move(end));
       return own;
@@ -271,6 +271,14 @@ class PairSearch {
     loops_.push_back({.steps = steps, .needs = needs});
     loops_.back().ends.push_back(std::move(end));
     return std::uint64_t(1) << (loops_.size() - 1);
+  }
+  // Whether a step computes something of pairs for both: else one loop only has more to hold in registers.
+  static bool shares_pairs(const PairLoop& loop, const PairEnd& end) {
+    const auto is_shared = [&](const PairPart& part) {
+      return part.loop != no_axis && part.lane != no_axis &&
+             std::ranges::any_of(loop.ends, [&](const PairEnd& other) { return other.parts.contains(part); });
+    };
+    return std::ranges::any_of(end.parts, is_shared);
   }
   // Whether what it reduces is compared with a result of the same elements, as hoist_reductions takes it in together
   // with that: the elements are stacked then.

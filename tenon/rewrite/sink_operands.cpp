@@ -1,6 +1,7 @@
 #include "tenon/rewrite/sink_operands.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,18 +35,29 @@ std::optional<Shape> part_of(const Type& t, const Dim& steps) {
 bool has_rows(const Type& t) { return t.is_array() && t.rank() > 0 && t.shape.without_axis(0).known(); }
 Shape row_shape(const Type& t) { return t.shape.without_axis(0); }
 
-// Rows [start, …) of two arrays, one behind the other.
-struct Shift {
-  Var first, second;
-  std::int64_t start;
+// What step t takes of a variable: row t + from, or, where `several` belong to a step, those of its own.
+struct Part {
+  Var of;
+  std::int64_t from = 0;
+  bool several = false;
+  auto operator<=>(const Part&) const = default;
+};
+// Of what lies behind each other along the first axis: rows of one array, so many of them, or one number around.
+struct Piece {
+  Part part;
+  std::int64_t rows;
+};
+struct Pieces {
+  std::vector<Piece> behind_each_other;
+  std::optional<Var> around = {};  // before them and behind them
 };
 
 // What the rows of a loop's operands are made of.
 struct Made {
-  std::vector<std::size_t> xs;  // which of the loop's operands
-  std::set<const Eqn*> eqns;    // that make them, in the order of the Program
-  std::set<Var> parts, whole;   // what is read a step's part at a time, and as it is
-  bool by_number = false;       // of the step
+  std::vector<std::size_t> xs;                    // which of the loop's operands
+  std::set<std::pair<const Eqn*, Part>> results;  // of eqns that make them, in the order of the Program
+  std::set<Part> read;                            // of what is in memory
+  std::set<Var> whole;                            // what is read as it is
 };
 
 class Sink {
@@ -68,16 +80,16 @@ class Sink {
     const auto& p = loop.params.as<LoopParams>();
     Made made;
     if (p.cond || p.lanes || !p.length) return made;
-    std::map<Var, bool> able;
+    Able able;
     for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
       const Var v = loop.in[i];
       if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
       const Type& type = program_.type(v);
       if (type.shape[0] == Dim(0) || (row_shape(type).elements().value() < shortest_row() && !is_fill(v))) continue;
       if (is_stored(v, loop)) continue;
-      decide(v, loop, able);
-      if (!able.at(v)) continue;
-      collect(v, loop, able, made);
+      decide({v}, loop, able);
+      if (!able.at({v})) continue;
+      collect({v}, loop, able, made);
       made.xs.push_back(i);
     }
     make_truths(loop, made);
@@ -85,34 +97,62 @@ class Sink {
   }
 
   Arrays bind(const Eqn& eqn, const LoopParams& p, const Made& made, const Replay& replay) const {
-    const Dim& steps = *eqn.params.as<LoopParams>().length;  // in the sizes of the Program, as its types
+    const Dim& steps = steps_of(eqn);  // in the sizes of the Program, as its types
     LoopEdit edit(p, replay.operands(eqn));
     for (const std::size_t i : made.xs) edit.drop(i);
-    std::map<Var, LoopEdit::Added> whole, parts;
-    for (const Var v : made.whole) whole.emplace(v, edit.add_const(replay.get(v)));
-    for (const Var v : made.parts) {
-      const Array& x = replay.get(v);
-      const Shape part = *part_of(program_.type(v), steps);
-      parts.emplace(v, edit.add_xs(x.shape()[0] == *p.length ? x : reshape(x, part.with_axis(0, *p.length))));
+    std::map<Var, LoopEdit::Added> whole;
+    std::map<Part, LoopEdit::Added> parts;
+    std::set<Var> all = made.whole;
+    for (const Part& part : made.read) {
+      if (!is_own(part, steps)) {
+        all.insert(part.of);
+        continue;
+      }
+      const Array& x = replay.get(part.of);
+      const Shape shape = shape_of(part, steps);
+      parts.emplace(part, edit.add_xs(x.shape()[0] == *p.length ? x : reshape(x, shape.with_axis(0, *p.length))));
     }
+    for (const Var v : all) whole.emplace(v, edit.add_const(replay.get(v)));
     std::optional<LoopEdit::Added> number;
-    if (made.by_number) number = edit.add_xs(arange(*p.length, DType::i64));
+    if (is_numbered(made, steps)) number = edit.add_xs(arange(*p.length, DType::i64));
     const auto write = [&](LoopEdit::Step& body) {
       Step step;
       for (const auto& [v, added] : whole) step.whole.emplace(v, body.at(added));
-      for (const auto& [v, added] : parts) step.parts.emplace(v, body.at(added));
+      for (const auto& [part, added] : parts) step.parts.emplace(part, body.at(added));
       if (number) step.number = body.at(*number);
-      for (const Eqn* maker : made.eqns) {
+      for (const Part& part : made.read)
+        if (!is_own(part, steps)) step.parts.emplace(part, row_at(step.whole.at(part.of), step.number + part.from));
+      for (const auto& [maker, part] : made.results) {
         const EqnScope place(*maker);
-        step.parts.emplace(maker->out[0], made_part(*maker, steps, step));
+        step.parts.emplace(part, made_part(*maker, part, steps, step));
       }
-      for (const std::size_t i : made.xs) body.old.set(p.body->inputs()[i], step.parts.at(eqn.in[i]));
+      for (const std::size_t i : made.xs) body.old.set(p.body->inputs()[i], step.parts.at({eqn.in[i]}));
       body.bind_all();
     };
     return edit.build(write).results;
   }
 
  private:
+  using Able = std::map<Part, bool>;
+  static const Dim& steps_of(const Eqn& loop) { return *loop.params.as<LoopParams>().length; }
+
+  // Whether a step's part is the one that a loop along the array has in that step.
+  bool is_own(const Part& part, const Dim& steps) const {
+    return part.several || (part.from == 0 && program_.type(part.of).shape[0] == steps);
+  }
+  Shape shape_of(const Part& part, const Dim& steps) const {
+    const Type& type = program_.type(part.of);
+    return part.several ? *part_of(type, steps) : row_shape(type);
+  }
+  bool is_numbered(const Made& made, const Dim& steps) const {
+    const auto chooses = [&](const auto& result) {
+      const auto rows = pieces(*result.first, result.second);
+      return rows && (rows->around || rows->behind_each_other.size() > 1);
+    };
+    return std::ranges::any_of(made.results, chooses) ||
+           std::ranges::any_of(made.read, [&](const Part& part) { return !is_own(part, steps); });
+  }
+
   // Whether memory has it anyway, without this loop.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];
@@ -151,129 +191,177 @@ class Sink {
     if (eqn.op == &transpose_op()) return from.rank() > 0 && permutation_of(eqn.params)[0] == 0;
     return eqn.op == &reshape_op();
   }
-  std::optional<Shift> shifted(const Eqn& eqn) const {
-    const Eqn* whole = eqn.op == &slice_op() ? maker_[eqn.in[0]] : nullptr;
-    if (whole == nullptr || whole->in.size() != 2 || concatenated_axis(*whole) != 0) return {};
+  // Of rows that are those of other arrays.
+  std::optional<Pieces> pieces(const Eqn& eqn, const Part& part) const {
+    constexpr std::size_t most = 4;  // each is chosen in each step
+    if (part.several || eqn.in.empty()) return {};
     const Type &x = program_.type(eqn.in[0]), &y = program_.type(eqn.out[0]);
-    if (!has_rows(x) || row_shape(x) != row_shape(y)) return {};
-    const SliceForm form = slice_form(eqn.params);
-    if (form.stride[0] != 1) return {};
-    if (!form.start[0].known() || !x.shape.known()) return {};
-    return Shift{whole->in[0], whole->in[1], form.start[0].value()};
+    if (!has_rows(x) || !has_rows(y) || row_shape(x) != row_shape(y)) return {};
+    if (!std::ranges::all_of(eqn.in, [&](Var v) { return program_.type(v).shape.known(); })) return {};
+    if (eqn.op == &slice_op()) {
+      const SliceForm form = slice_form(eqn.params);
+      if (form.stride[0] != 1 || !form.start[0].known()) return {};
+      return Pieces{{{{eqn.in[0], part.from + form.start[0].value()}, rows_in(eqn.in[0])}}};
+    }
+    if (eqn.op == &pad_op()) {
+      const PadForm form = pad_form(eqn.params);
+      if (form.interior[0] != 0) return {};
+      return Pieces{{{{eqn.in[0], part.from - form.low[0]}, rows_in(eqn.in[0])}}, eqn.in[1]};
+    }
+    if (concatenated_axis(eqn) != 0 || eqn.in.size() > most) return {};
+    Pieces all;
+    std::int64_t before = 0;
+    for (const Var v : eqn.in) {
+      all.behind_each_other.push_back({{v, part.from - before}, rows_in(v)});
+      before += rows_in(v);
+    }
+    return all;
   }
   std::int64_t rows_in(Var v) const { return program_.type(v).shape[0].value(); }
 
   // What an eqn reads a step's part of.
-  std::vector<Var> read_by_parts(const Eqn& eqn) const {
-    if (repeated(eqn) || shifted(eqn)) return {};
-    return keeps_parts(eqn) || is_cheap(eqn) ? eqn.in : std::vector<Var>();
+  std::vector<Part> read_by_parts(const Eqn& eqn, const Part& part, const Dim& steps) const {
+    if (repeated(eqn)) return {};
+    std::vector<Part> read;
+    if (const auto rows = pieces(eqn, part)) {
+      for (const Piece& piece : rows->behind_each_other)
+        if (!is_one_row(piece)) read.push_back(piece.part);
+    } else if (eqn.op == &reshape_op()) {
+      const Dim &of = program_.type(eqn.in[0]).shape[0], &to = program_.type(eqn.out[0]).shape[0];
+      if (is_own(part, steps))
+        read.push_back({eqn.in[0], 0, of != steps});
+      else if (of == to)
+        read.push_back({eqn.in[0], part.from});
+    } else if (keeps_parts(eqn) || is_cheap(eqn)) {
+      for (const Var v : eqn.in) read.push_back({v, part.from, part.several});
+    }
+    return read;
   }
+  // It is stored, as the one that it is.
+  static bool is_one_row(const Piece& piece) { return piece.rows == 1; }
+
   // Whether parts of what memory has can be read.
-  bool can_be_read(Var v, const Dim& steps) const { return part_of(program_.type(v), steps) && !overwritten_[v]; }
+  bool can_be_read(const Part& part, const Dim& steps) const {
+    const Type& type = program_.type(part.of);
+    if (overwritten_[part.of] || !has_rows(type)) return false;
+    if (part.several || is_own(part, steps)) return part_of(type, steps).has_value();
+    return type.shape.known() && type.shape[0] != Dim(0);
+  }
   // An operand that an eqn widens is stored, if its parts cannot be made: the result is the larger one.
-  bool may_be_stored(const Eqn& eqn, const Dim& steps) const {
-    return eqn.op == &broadcast_op() && can_be_read(eqn.in[0], steps);
+  bool may_be_stored(const Eqn& eqn, const std::vector<Part>& read, const Dim& steps) const {
+    return eqn.op == &broadcast_op() && can_be_read(read[0], steps);
   }
 
   // Comparisons that were to be stored are made in the steps where all that they read is read there anyway.
   void make_truths(const Eqn& loop, Made& made) const {
-    const std::set<Var> parts = made.parts;
-    for (const Var v : parts) {
-      if (is_stored(v, loop) || !compares(*maker_[v])) continue;
-      std::map<Var, bool> able;
-      decide(v, loop, able, true);
-      if (!able.at(v)) continue;
+    const std::set<Part> read = made.read;
+    for (const Part& part : read) {
+      if (is_stored(part.of, loop) || !compares(*maker_[part.of])) continue;
+      Able able;
+      decide(part, loop, able, true);
+      if (!able.at(part)) continue;
       Made more;
-      collect(v, loop, able, more);
-      if (!std::ranges::includes(parts, more.parts)) continue;
-      made.parts.erase(v);
-      made.eqns.merge(more.eqns), made.whole.merge(more.whole);
-      made.by_number = made.by_number || more.by_number;
+      collect(part, loop, able, more);
+      if (!std::ranges::includes(read, more.read)) continue;
+      made.read.erase(part);
+      made.results.merge(more.results), made.whole.merge(more.whole);
     }
   }
 
-  // Decides for all that v is made of, down to what is stored, whether its parts can be made in the steps; comparisons
+  // Decides for all that a part is made of, down to what is stored, whether it can be made in the steps; comparisons
   // are stored unless `truths_too`.
-  void decide(Var v, const Eqn& loop, std::map<Var, bool>& able, bool truths_too = false) const {
-    std::set<const Eqn*> cone;
-    std::vector<Var> open{v};
+  void decide(const Part& first, const Eqn& loop, Able& able, bool truths_too = false) const {
+    std::set<std::pair<const Eqn*, Part>> cone;
+    std::vector<Part> open{first};
     while (!open.empty()) {
-      const Var u = open.back();
+      const Part u = open.back();
       open.pop_back();
       if (able.contains(u)) continue;
-      if (is_stored(u, loop)) {
-        able.emplace(u, can_be_read(u, *loop.params.as<LoopParams>().length));
-      } else if (!truths_too && compares(*maker_[u])) {
+      if (is_stored(u.of, loop)) {
+        able.emplace(u, can_be_read(u, steps_of(loop)));
+      } else if ((!truths_too && compares(*maker_[u.of])) || is_made_otherwise(u, cone, able)) {
         able.emplace(u, false);
-      } else if (cone.insert(maker_[u]).second) {
-        for (const Var x : read_by_parts(*maker_[u])) open.push_back(x);
+      } else if (cone.emplace(maker_[u.of], u).second) {
+        for (const Part& x : read_by_parts(*maker_[u.of], u, steps_of(loop))) open.push_back(x);
       }
     }
-    for (const Eqn* eqn : cone) able.emplace(eqn->out[0], can_make(*eqn, loop, able));
+    for (const auto& [eqn, part] : cone) able.emplace(part, can_make(*eqn, part, loop, able));
   }
-  bool can_make(const Eqn& eqn, const Eqn& loop, const std::map<Var, bool>& able) const {
-    const Dim& steps = *loop.params.as<LoopParams>().length;
-    if (!part_of(program_.type(eqn.out[0]), steps)) return false;
+  // Whether another part of what is no view is made already: of sums of neighbours of such sums there would be many.
+  bool is_made_otherwise(const Part& u, const std::set<std::pair<const Eqn*, Part>>& cone, const Able& able) const {
+    const Eqn* eqn = maker_[u.of];
+    if (!is_cheap(*eqn) || keeps_parts(*eqn)) return false;
+    const Part first{u.of, std::numeric_limits<std::int64_t>::min()};
+    for (auto made = cone.lower_bound({eqn, first}); made != cone.end() && made->first == eqn; ++made)
+      if (made->second != u) return true;
+    for (auto made = able.lower_bound(first); made != able.end() && made->first.of == u.of; ++made)
+      if (made->second && made->first != u) return true;
+    return false;
+  }
+  bool can_make(const Eqn& eqn, const Part& part, const Eqn& loop, const Able& able) const {
+    const Dim& steps = steps_of(loop);
+    if (!has_rows(program_.type(part.of)) || (part.several && !part_of(program_.type(part.of), steps))) return false;
     if (const auto alike = repeated(eqn)) return program_.type(*alike).shape.known() && !overwritten_[*alike];
-    if (const auto shift = shifted(eqn)) {
-      const auto readable = [&](Var part) {
-        return !overwritten_[part] && (rows_in(part) == 1 || is_stored(part, loop));
-      };
-      return program_.type(eqn.out[0]).shape[0] == steps && readable(shift->first) && readable(shift->second);
-    }
-    const std::vector<Var> read = read_by_parts(eqn);
-    const auto is_able = [&](Var x) {
-      return able.at(x) || (maker_[x] != nullptr && compares(*maker_[x]) && can_be_read(x, steps));
+    const auto rows = pieces(eqn, part);
+    const auto is_read_whole = [&](const Piece& piece) { return !is_one_row(piece) || !overwritten_[piece.part.of]; };
+    if (rows && !std::ranges::all_of(rows->behind_each_other, is_read_whole)) return false;
+    const std::vector<Part> read = read_by_parts(eqn, part, steps);
+    const auto is_able = [&](const Part& x) {
+      return able.at(x) || (maker_[x.of] != nullptr && compares(*maker_[x.of]) && can_be_read(x, steps));
     };
-    return !read.empty() && (may_be_stored(eqn, steps) || std::ranges::all_of(read, is_able));
+    if (rows) return std::ranges::all_of(read, is_able);
+    return !read.empty() && (may_be_stored(eqn, read, steps) || std::ranges::all_of(read, is_able));
   }
 
-  // Notes what v, of which parts can be made, is made of.
-  void collect(Var v, const Eqn& loop, const std::map<Var, bool>& able, Made& made) const {
-    std::vector<Var> open{v};
+  // Notes what a part that can be made is made of.
+  void collect(const Part& first, const Eqn& loop, const Able& able, Made& made) const {
+    std::vector<Part> open{first};
     while (!open.empty()) {
-      const Var u = open.back();
+      const Part u = open.back();
       open.pop_back();
-      if (is_stored(u, loop) || !able.at(u)) {  // the latter is a comparison, or an operand that is widened
-        made.parts.insert(u);
+      if (is_stored(u.of, loop) || !able.at(u)) {  // the latter is a comparison, or an operand that is widened
+        made.read.insert(u);
         continue;
       }
-      const Eqn& eqn = *maker_[u];
-      if (!made.eqns.insert(&eqn).second) continue;
+      const Eqn& eqn = *maker_[u.of];
+      if (!made.results.emplace(&eqn, u).second) continue;
       if (const auto alike = repeated(eqn); alike && !is_number(*alike)) made.whole.insert(*alike);
-      if (const auto shift = shifted(eqn)) {
-        made.whole.insert({shift->first, shift->second});
-        made.by_number = true;
+      if (const auto rows = pieces(eqn, u)) {
+        for (const Piece& piece : rows->behind_each_other)
+          if (is_one_row(piece)) made.whole.insert(piece.part.of);
+        if (rows->around && !is_number(*rows->around)) made.whole.insert(*rows->around);
       }
-      for (const Var x : read_by_parts(eqn)) open.push_back(x);
+      for (const Part& x : read_by_parts(eqn, u, steps_of(loop))) open.push_back(x);
     }
   }
 
-  // In the body that is being made: the handles of what rows are made of, and the rows that are there.
+  // In the body that is being made: the handles of what rows are made of, and the parts that are there.
   struct Step {
-    std::map<Var, Array> whole, parts;
+    std::map<Var, Array> whole;
+    std::map<Part, Array> parts;
     Array number;
   };
+  // A number, or what is read as it is.
+  Array whole(Var v, const Step& step) const {
+    return is_number(v) ? bind1(literal_op(), maker_[v]->params, {}) : step.whole.at(v);
+  }
 
-  Array made_part(const Eqn& eqn, const Dim& steps, const Step& step) const {
-    const Shape shape = *part_of(program_.type(eqn.out[0]), steps);
-    const bool rows = shape.rank() < program_.type(eqn.out[0]).rank();  // one a step: without the first axis
+  Array made_part(const Eqn& eqn, const Part& part, const Dim& steps, const Step& step) const {
+    const Shape shape = shape_of(part, steps);
+    const bool row = !part.several;  // without the first axis
     if (const auto alike = repeated(eqn)) {
       std::vector<std::int64_t> dims = broadcast_form(eqn.params).dims;
-      for (std::int64_t& d : dims) d -= rows;
-      const Array x = is_number(*alike) ? bind1(literal_op(), maker_[*alike]->params, {}) : step.whole.at(*alike);
+      for (std::int64_t& d : dims) d -= row;
+      const Array x = whole(*alike, step);
       return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
     }
-    if (const auto shift = shifted(eqn)) {
-      const Array number = step.number + shift->start, behind = number - rows_in(shift->first);
-      return where(behind < 0, numbered(shift->first, number, step), numbered(shift->second, behind, step));
-    }
+    if (const auto rows = pieces(eqn, part)) return chosen(*rows, shape, steps, step);
     Arrays operands;
-    for (const Var x : eqn.in) operands.push_back(step.parts.at(x));
+    for (const Part& x : read_by_parts(eqn, part, steps)) operands.push_back(step.parts.at(x));
     if (eqn.op == &reshape_op()) return reshape(operands[0], shape);
     const auto behind_first = [&](std::vector<std::int64_t> axes) {
-      if (rows) axes.erase(axes.begin());
-      for (std::int64_t& axis : axes) axis -= rows;
+      if (row) axes.erase(axes.begin());
+      for (std::int64_t& axis : axes) axis -= row;
       return axes;
     };
     if (eqn.op == &broadcast_op())
@@ -281,9 +369,24 @@ class Sink {
     if (eqn.op == &transpose_op()) return transpose(operands[0], behind_first(permutation_of(eqn.params)));
     return bind_op(*eqn.op, eqn.params, operands)[0];
   }
-  Array numbered(Var v, const Array& number, const Step& step) const {
-    const Array& x = step.whole.at(v);
-    return rows_in(v) == 1 ? squeeze(x, 0) : row_at(x, number);
+  // The row of the piece in which it lies.
+  Array chosen(const Pieces& rows, const Shape& shape, const Dim& steps, const Step& step) const {
+    const auto& pieces = rows.behind_each_other;
+    const auto row_of = [&](const Piece& piece) {
+      return is_one_row(piece) ? squeeze(step.whole.at(piece.part.of), 0) : step.parts.at(piece.part);
+    };
+    const auto is_before_end = [&](const Piece& piece) { return step.number + (piece.part.from - piece.rows) < 0; };
+    Array row = row_of(pieces.back());
+    if (rows.around) {
+      const Piece& only = pieces.back();
+      const Array number = whole(*rows.around, step);
+      const Array other = shape.rank() == 0 ? number : broadcast_in_dim(number, shape, {});
+      if (const auto n = steps.try_value(); !n || *n + only.part.from > only.rows)
+        row = where(is_before_end(only), row, other);
+      if (only.part.from < 0) row = where(step.number + only.part.from < 0, other, row);
+    }
+    for (std::size_t i = pieces.size() - 1; i-- > 0;) row = where(is_before_end(pieces[i]), row_of(pieces[i]), row);
+    return row;
   }
 
   const Program& program_;

@@ -16,6 +16,7 @@
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/pair_factors.h"
 #include "tenon/rewrite/pair_parts.h"
 #include "tenon/rewrite/pair_search.h"
 #include "tenon/rewrite/streams.h"
@@ -355,9 +356,14 @@ class PairsRebuild : PairParts {
 ProgramRef stream_pairs(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("stream_pairs")(program->hash()).finish(), [&] {
-    const ProgramRef inner = with_regions(program, stream_pairs);
+    ProgramRef inner = with_regions(program, stream_pairs);
     std::vector<PairLoop> loops = find_pairs(*inner);
     if (loops.empty()) return inner;
+    std::set<std::size_t> sums;
+    for (const PairLoop& loop : loops)
+      for (const PairEnd& end : loop.ends) sums.insert(end.eqn);
+    inner = without_factors(inner, sums);
+    loops = find_pairs(*inner);
     return rewritten(*inner, [&](Replay& replay) { PairsRebuild(*inner, std::move(loops), replay).run(); });
   });
 }

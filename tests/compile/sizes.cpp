@@ -110,6 +110,15 @@ TEST(Sizes, LargeOutputs) {
   expect_agreement([](std::span<const Array> in) { return Arrays{in[0] + 1.0f}; }, {{-1, 256}}, DType::f32, rows);
 }
 
+// And one of known size, which is large beside what it is computed from.
+TEST(Sizes, LargeOutputsBesideWhatIsRead) {
+  for (const std::int64_t n : {1'000'000, 4'000'000, 4'194'304}) {
+    const Array x = sin(arange(n, DType::f32)), y = cos(arange(n, DType::f32));
+    const Array z = jit([](Array x, Array y) { return x * 2.0f - y; })(x, y);
+    EXPECT_TRUE(array_equal(z, x * 2.0f - y)) << n;
+  }
+}
+
 TEST(Sizes, Reductions) {
   const Function all = [](std::span<const Array> in) { return Arrays{sum(in[0] * in[0]), max(in[0]), mean(in[0])}; };
   expect_agreement(all, {{-1}}, DType::f32, lengths);

@@ -278,6 +278,14 @@ TEST(Hoisted, OfAnyNumberOfSteps) {
   EXPECT_EQ(print(*q).find("f64[7,s0,3] = loop"), std::string::npos) << q;
 }
 
+// A step's part of a slice of the steps is the part itself: one nest computes the step and takes it in.
+TEST(Hoisted, LaterStepsAreNoSliceOfAStep) {
+  const ProgramRef p =
+      trace([](Array h, Array xs) { return sum(square(stacked(h, xs)(slice(2, steps)))); })(h0(), xs());
+  const std::string text = print(*hoist_reductions(inline_calls(p)));
+  EXPECT_EQ(text.find("slice"), std::string::npos) << text;
+}
+
 // --- passes ---
 // No step, no elements: an axis of the flat stack has as many as the steps, and is none of theirs.
 TEST(NotHoisted, FlatStacksOfNoSteps) {

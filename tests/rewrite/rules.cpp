@@ -102,6 +102,27 @@ TEST(Simplify, UndoesWhatUndoesItself) {
               ElementsAre("convert", "convert"));
 }
 
+TEST(Simplify, ReducesAllElementsInTheShapeThatTheyHave) {
+  const auto flat = [](const Array& x) { return tn::reshape(x, {x.shape().elements()}); };
+  const Array x = tn::zeros({2, 6}, DType::f32), y = tn::zeros({6, 2}, DType::f32);
+  EXPECT_THAT(simplified([=](Array x, Array y) { return tn::sum(tn::square(flat(x) - 2.0f * flat(y))); }, x, x),
+              ElementsAre("literal", "broadcast", "mul", "sub", "mul", "sum"));
+  EXPECT_THAT(simplified([](Array x, Array y) { return tn::amax(tn::transpose(x) + tn::transpose(y)); }, x, x),
+              ElementsAre("add", "reduce_max"));
+  // Of two shapes, and of some axes, each stays what it is; so does what others read.
+  EXPECT_THAT(simplified([=](Array x, Array y) { return tn::sum(flat(x) * flat(y)); }, x, y),
+              ElementsAre("reshape", "reshape", "mul", "sum"));
+  EXPECT_THAT(simplified([=](Array x) { return tn::sum(tn::reshape(x, {4, 3}), 1); }, x),
+              ElementsAre("reshape", "sum"));
+  EXPECT_THAT(simplified(
+                  [=](Array x) {
+                    const Array y = tn::sin(flat(x));
+                    return std::pair(tn::sum(y), y);
+                  },
+                  x),
+              ElementsAre("reshape", "sin", "sum"));
+}
+
 TEST(Simplify, ComputesWithNumbers) {
   EXPECT_THAT(simplified([](Array x) { return x * (tn::full({3}, 0.5f) * 2.0f); }, row), IsEmpty());
   EXPECT_THAT(simplified([](Array x) { return ((x + 1) + 2) + 3; }, integers),

@@ -142,6 +142,49 @@ const Case cases[]{
      [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 0)(slice(0, 2 * steps, 2)))); }, 1, 1},
     {"ColumnsOfTwo",
      [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 1)(all, slice(1, width + 1)))); }, 1, 1},
+    {"SomeOfMore",
+     [](Array x, Array y, Array) { return both(scanned((concatenate({x, y}, 0) * 1.5)(slice(2, 2 + steps)))); }, 1, 0},
+    {"LaterOnes", [](Array x, Array y, Array) { return both(scanned(x(slice(1, steps)) * y(slice(0, steps - 1)))); }, 1,
+     0},
+    {"PartsOfThree",
+     [](Array x, Array y, Array w) {
+       const Array last = reshape(w, {1, width});
+       return both(scanned(concatenate({x(slice(3)), y(slice(1, 3)), last}, 0)(slice(1, 1 + steps)) + x));
+     },
+     1, 0},
+    {"PaddedInFront",
+     [](Array x, Array y, Array) {
+       return both(scanned(pad(x(slice(2, steps)) * y(slice(2, steps)), 0, {2, 0}, {0, 0})));
+     },
+     1, 0},
+    {"PaddedBehind",
+     [](Array x, Array y, Array w) {
+       return both(scanned(pad(x(slice(3)) - y(slice(2, steps)), w(1), {0, 0}, {2, 0}), {.reverse = true}));
+     },
+     1, 0},
+    {"PaddedAround", [](Array x, Array, Array) { return both(scanned(pad(x, 3, {2, 0}, {1, 0}) * 2.0)); }, 1, 0},
+    {"CutAndPadded", [](Array x, Array, Array) { return both(scanned(pad(x * 2.0, 3, {-2, 0}, {1, 0}))); }, 1, 0},
+    {"PaddedBetween", [](Array x, Array, Array) { return both(scanned(pad(x, 0, {0, 0}, {0, 0}, {1, 0}))); }, 1, 1},
+    {"PaddedColumns", [](Array x, Array, Array) { return both(scanned(pad(x, 0, {1, 1}, {0, 0}))); }, 1, 1},
+    {"PaddedInAnotherShape",
+     [](Array x, Array y, Array) {
+       const Array padded = pad(reshape(x * y, {steps, 8, width / 8}), 0, {1, 0, 0}, {0, 0, 0});
+       return both(scanned(reshape(padded, {steps + 1, width}) + 1.0));
+     },
+     1, 0},
+    {"PaddedAsPartsOfALongerAxis",  // rows are not a step's
+     [](Array x, Array y, Array) {
+       return both(scanned(reshape(pad(reshape(x * y, {-1}), 0, {4}, {36}), {-1, width})));
+     },
+     1, 1},
+    {"SumsOfNeighbours",  // some of the same sums are made again for each neighbour
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return both(scanned(z(slice(1, steps)) + z(slice(0, steps - 1))));
+     },
+     1, 1},
+    {"Neighbours", [](Array x, Array, Array) { return both(scanned(x(slice(1, steps)) + x(slice(0, steps - 1)))); }, 1,
+     0},
     {"ShortRows", [](Array x, Array y, Array) { return both(scanned((x + y)(all, slice(0, 8)) + 1.0)); }, 1, 1},
     {"NoSteps", [](Array x, Array y, Array) { return both(scanned(x(slice(0)) + y(slice(0)))); }, 1, 1},
     {"OfItsOwnCarry",

@@ -245,6 +245,40 @@ TEST(Pairs, OfGradientsAreNotStored) {
   }
 }
 // In a space of many dimensions, for batches, and beside other reductions of the same distances.
+// Signs and twos of all terms are taken behind the sums: what is computed of a pair has none.
+TEST(Pairs, SumsLeaveFactorsOut) {
+  const auto f = [](const Array& x, const Array& y) {
+    const Shape all{M, N, D};
+    const Array off = broadcast_in_dim(x, all, {0, 2}) - broadcast_in_dim(y, all, {1, 2});
+    const Array k = broadcast_in_dim(gaussian(x, y), all, {0, 1}), twice = off + off;
+    return std::tuple(sum(-(k * twice), 1), sum(k * (-twice) * -off, {{0}}), sum((twice + twice) * k, {{0}}));
+  };
+  const ProgramRef p = compose_views(inline_calls(trace(f)(x0(), y0()))), q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  int inside = 0;
+  for (const Eqn& eqn : q->eqns()) {
+    if (eqn.op != &loop_op()) continue;
+    const Program& body = *eqn.params.as<LoopParams>().body;
+    for (const Eqn& e : body.eqns())  // the one in front of exp is no factor
+      inside += (e.op->name == "neg" && body.type(e.out[0]).rank() > 2) || (e.op->name == "add" && e.in[0] == e.in[1]);
+  }
+  EXPECT_EQ(inside, 0) << q;
+  const std::vector<Value> in = waves_for(*p);
+  expect_same_results(p, evaluate(*q, {}, in), in);
+  expect_same_results(p, executor().run(p, {}, in), in);
+}
+// Of what reads the pairs by rows of x and by rows of y no loop has both: neither computes anything for the other.
+TEST(Pairs, OfBothSidesHaveLoopsOfTheirOwn) {
+  const auto loss = [](const Array& x, const Array& y, const Array& b) { return sum(dot(gaussian(x, y), b)); };
+  const Array y = zeros({M, D}, DType::f64), b = zeros({M}, DType::f64);
+  const ProgramRef q = streamed(compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x0(), y, b))));
+  EXPECT_EQ(std::ranges::count_if(q->eqns(), [](const Eqn& eqn) { return eqn.op == &loop_op(); }), 2) << q;
+  for (const Eqn& eqn : q->eqns()) {
+    if (eqn.op != &loop_op()) continue;
+    const auto is_exp = [](const Eqn& e) { return e.op->name == "exp"; };
+    EXPECT_EQ(std::ranges::count_if(eqn.params.as<LoopParams>().body->eqns(), is_exp), 1) << q;
+  }
+}
 TEST(Pairs, NearestOnesBesideOthers) {
   const auto f = [](Array x, Array y, Array b) {
     const Array d = squared_distances(x, y);

@@ -379,9 +379,15 @@ Value* ExprEmitter::integer_power(bool is_signed, Value* x, Value* y) {
 }
 
 // The extremum of two numbers with the sign that its zero has, by one instruction where the processor has it for
-// vectors of this width: NaN beside a number gives the number.
+// vectors of this width: NaN beside a number gives the number. Scalars are the first of a vector.
 static Value* ranged_extremum(Builder& b, bool max, Value* x, Value* y) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector == nullptr && (x->getType()->isFloatTy() || x->getType()->isDoubleTy())) {
+    Value* none = llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), x->getType()->isFloatTy() ? 4 : 2));
+    const auto alone = [&](Value* v) { return b.CreateInsertElement(none, v, std::uint64_t(0)); };
+    Value* all = ranged_extremum(b, max, alone(x), alone(y));
+    return all == nullptr ? nullptr : b.CreateExtractElement(all, std::uint64_t(0));
+  }
   if (vector == nullptr) return nullptr;
   const bool f32 = vector->getElementType()->isFloatTy();
   const unsigned bits = vector->getNumElements() * vector->getScalarSizeInBits();

@@ -96,7 +96,7 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   }
   for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
   const std::int64_t width = lanes_along(work, n.sizes.back());
-  if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
+  if (!unrolled && streams(n, work, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
 }
 
@@ -190,9 +190,12 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   });
 }
 
-// Elements of an output that leaves room in the last cache for what it is computed from.
-std::int64_t FunctionEmitter::most_kept(const kernel::Slot& slot) const {
-  return target_.cache_bytes / 2 / static_cast<std::int64_t>(size_of(slot.dtype));
+// Elements of an output that leaves room in the last cache for what it is computed from: half of it at most, and a
+// quarter however much a nest reads beside.
+std::int64_t FunctionEmitter::most_kept(const kernel::Slot& slot, std::int64_t read_bytes) const {
+  const std::int64_t cache = target_.cache_bytes;
+  return std::clamp(cache - cache / 16 - read_bytes, cache / 4, cache / 2) /
+         static_cast<std::int64_t>(size_of(slot.dtype));
 }
 
 Value* FunctionEmitter::is_large(SlotId slot) {
@@ -200,12 +203,16 @@ Value* FunctionEmitter::is_large(SlotId slot) {
   return b_.CreateICmpSGT(number(elements), number(most_kept(f_.slots[slot])));
 }
 
-// Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are larger than half the
-// last cache, as far as is known: such an output leaves no room for what it is computed from, and only its end would be
-// found there again.
-bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) {
+// Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are too large for the
+// last cache beside what it reads, as far as is known: such an output leaves no room for what it is computed from, and
+// only its end would be found there again.
+bool FunctionEmitter::streams(const kernel::Nest& n, const Work& work, std::int64_t width) {
   if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
     return false;
+  std::int64_t read = 0;
+  for (const SlotId id : work.reads)
+    if (const kernel::Slot& slot = f_.slots[id]; slot.elements.known())
+      read += slot.elements.value() * static_cast<std::int64_t>(size_of(slot.dtype));
   std::size_t next = 0, begins = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;
@@ -214,7 +221,7 @@ bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) {
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, most_kept(slot)) &&
+    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, most_kept(slot, read)) &&
            width * bytes == target_.vector_bytes && common_->read[s.slot] == 0 && at &&
            exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
              return term.first == n.vars.back() || exact_quotient(term.second, width);

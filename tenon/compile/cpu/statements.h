@@ -106,9 +106,9 @@ class FunctionEmitter {
   bool is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors);
   void one_by_one(const kernel::Nest& n, const Work& work);
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
-  std::int64_t most_kept(const kernel::Slot& slot) const;
+  std::int64_t most_kept(const kernel::Slot& slot, std::int64_t read_bytes = 0) const;
   Value* is_large(SlotId slot);
-  bool streams(const kernel::Nest& n, std::int64_t width);
+  bool streams(const kernel::Nest& n, const Work& work, std::int64_t width);
   void streamed(const kernel::Nest& n, Code emit);
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,

@@ -126,7 +126,7 @@ RuleRef even_functions() {
       Rule{.name = "f(-x) = f(x)",
            .replacement = [](const Match& m) -> MaybeArray {
              const Eqn* inner = m.maker(m[0]);
-             if (inner == nullptr || inner->op->name != "neg" || is_unsigned_integer(m[0].dtype()) ||
+             if (inner == nullptr || inner->op != &neg_op() || is_unsigned_integer(m[0].dtype()) ||
                  inner->recompute != m.maker(m.root())->recompute)
                return {};
              return bind1(*m.maker(m.root())->op, m.maker(m.root())->params, {m.operand(*inner, 0)});
