@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_branches = 4;  // that a loop is repeated in
 constexpr std::int64_t fewest = 64;       // elements that are worth it
+constexpr int most_joins = 32;            // in a Program, each of which walks it
 
 // A cond, and what moves into its branches.
 struct Join {
@@ -228,7 +229,11 @@ ProgramRef join_branches(const ProgramRef& program) {
   return memo.get(Hasher()("join_branches")(program->hash()).finish(), [&] {
     ProgramRef result = program;
     if (std::ranges::any_of(result->eqns(), [](const Eqn& eqn) { return eqn.op == &cond_op(); }))
-      while (const auto join = JoinSearch(*result).find()) result = joined(*result, *join);
+      for (int joins = 0; joins < most_joins; ++joins) {
+        const auto join = JoinSearch(*result).find();
+        if (!join) break;
+        result = joined(*result, *join);
+      }
     return with_regions(result, join_branches);
   });
 }
