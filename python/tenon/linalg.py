@@ -46,8 +46,8 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
         raise ValueError(f"Invalid 'trans' value {trans}")
     a = tnp.asarray(a)
     b, shaped = _columns(a, b)
-    return shaped(_core.tn.triangular_solve(a, b, left_side=True, lower=bool(lower), transpose_a=trans not in (0, "N"), conjugate_a=trans in (2, "C"),
-                                         unit_diagonal=bool(unit_diagonal)))
+    return shaped(_core.tn.triangular_solve(a, b, left_side=True, lower=bool(lower), transpose_a=trans not in (0, "N"),
+                                            conjugate_a=trans in (2, "C"), unit_diagonal=bool(unit_diagonal)))
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):

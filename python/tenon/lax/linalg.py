@@ -18,8 +18,8 @@ def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, c
     a, b = tnp.asarray(a), tnp.asarray(b)
     along = -1 if left_side else -2   # the axis that vectors lack
     vectors = b.ndim == a.ndim - 1
-    x = _core.tn.triangular_solve(a, tnp.expand_dims(b, along) if vectors else b, left_side=left_side, lower=lower, transpose_a=transpose_a, conjugate_a=conjugate_a,
-                               unit_diagonal=unit_diagonal)
+    x = _core.tn.triangular_solve(a, tnp.expand_dims(b, along) if vectors else b, left_side=left_side, lower=lower,
+                                  transpose_a=transpose_a, conjugate_a=conjugate_a, unit_diagonal=unit_diagonal)
     return tnp.squeeze(x, along) if vectors else x
 
 

@@ -54,8 +54,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noq
         raise ValueError(f"Expected len(range) = {axes}, got {len(ranges)}")
     if weights is not None and np.shape(weights) != (n,):
         raise ValueError("should have one weight for each sample.")
-    counts, edges = _core.tn.histogramdd(sample, _bins_along_each(bins, axes), ranges=ranges, weights=None if weights is None else asarray(weights),
-                                      density=bool(density))
+    counts, edges = _core.tn.histogramdd(sample, _bins_along_each(bins, axes), ranges=ranges, density=bool(density),
+                                         weights=None if weights is None else asarray(weights))
     return _core.convert(counts, _dtypes.default("i")) if weights is None and not density else counts, edges
 
 

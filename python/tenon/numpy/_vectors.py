@@ -28,7 +28,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 def ediff1d(ary, to_end=None, to_begin=None):
     """The differences of neighbours of all elements in a row."""
-    return _core.tn.ediff1d(asarray(ary), **{name: None if edge is None else asarray(edge) for name, edge in (("to_begin", to_begin), ("to_end", to_end))})
+    begin, end = (None if edge is None else asarray(edge) for edge in (to_begin, to_end))
+    return _core.tn.ediff1d(asarray(ary), to_begin=begin, to_end=end)
 
 
 def gradient(f, *varargs, axis=None, edge_order=None):

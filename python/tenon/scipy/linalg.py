@@ -98,7 +98,8 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
     if b is None:
         if type != 1:
             raise NotImplementedError("eigh: of one matrix type is 1.")
-        return _core.tn.linalg.eigvalsh(a, lower=bool(lower), symmetrize=True) if eigvals_only else _core.tn.linalg.eigh(a, lower=bool(lower), symmetrize=True)
+        f = _core.tn.linalg.eigvalsh if eigvals_only else _core.tn.linalg.eigh
+        return f(a, lower=bool(lower), symmetrize=True)
     # b = l·lᴴ makes it a problem of one matrix.
     a, b = _inexact_together(a, tnp.asarray(b))
     root = _core.tn.cholesky(b, symmetrize=True)
