@@ -1,11 +1,13 @@
 #include "tenon/rewrite/collapse_loops.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
+#include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -69,27 +71,14 @@ Arrays collapsed(const Eqn& outer, const Eqn& inner, const Replay& replay) {
   return results;
 }
 
-ProgramRef without_inner_loops(const Program& program) {
-  return rewritten(program, [&](Replay& replay) {
-    for (const Eqn& eqn : program.eqns()) {
-      const Eqn* inner = whole_step(eqn);
-      const EqnScope place(eqn);
-      if (inner != nullptr)
-        replay.set_results(eqn, collapsed(eqn, *inner, replay));
-      else
-        replay.bind_eqn(eqn);
-    }
-  });
-}
-
 }  // namespace
 
 ProgramRef collapse_loops(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("collapse_loops")(program->hash()).finish(), [&] {
-    ProgramRef result = program;
-    while (std::ranges::any_of(result->eqns(), whole_step)) result = without_inner_loops(*result);
+    ProgramRef before, result = program;
+    while (result != before) before = std::exchange(result, with_replaced(result, whole_step, collapsed));
     return with_regions(result, collapse_loops);
   });
 }

@@ -8,6 +8,7 @@
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
+#include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -208,21 +209,8 @@ Arrays with_one_step(const Eqn& eqn, const Turn& turn, const Replay& replay) {
 ProgramRef collapse_turns(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("collapse_turns")(program->hash()).finish(), [&] {
-    ProgramRef result = program;
-    if (std::ranges::any_of(program->eqns(), [](const Eqn& eqn) { return turn_of(eqn).has_value(); }))
-      result = rewritten(*program, [&](Replay& replay) {
-        for (const Eqn& eqn : program->eqns()) {
-          const auto turn = turn_of(eqn);
-          const EqnScope place(eqn);
-          if (turn)
-            replay.set_results(eqn, with_one_step(eqn, *turn, replay));
-          else
-            replay.bind_eqn(eqn);
-        }
-      });
-    return with_regions(result, collapse_turns);
-  });
+  return memo.get(Hasher()("collapse_turns")(program->hash()).finish(),
+                  [&] { return with_regions(with_replaced(program, turn_of, with_one_step), collapse_turns); });
 }
 
 }  // namespace tenon

@@ -59,4 +59,25 @@ ProgramRef rewritten_together(const Program& program, const std::vector<Found>& 
   });
 }
 
+// The Program with the results that `make` gives for each eqn in which `find` finds something: make(eqn, found,
+// replay). The Program itself where it finds nothing.
+template <class Find, class Make>
+ProgramRef with_replaced(const ProgramRef& program, Find find, Make make) {
+  std::map<const Eqn*, decltype(find(program->eqns()[0]))> found;
+  for (const Eqn& eqn : program->eqns())
+    if (auto each = find(eqn)) found.emplace(&eqn, std::move(each));
+  if (found.empty()) return program;
+  return rewritten(*program, [&](Replay& replay) {
+    for (const Eqn& eqn : program->eqns()) {
+      const auto each = found.find(&eqn);
+      if (each == found.end()) {
+        replay.bind_eqn(eqn);
+        continue;
+      }
+      const EqnScope place(eqn);
+      replay.set_results(eqn, make(eqn, *each->second, replay));
+    }
+  });
+}
+
 }  // namespace tenon

@@ -79,13 +79,17 @@ class Factors {
 }  // namespace
 
 ProgramRef without_factors(const ProgramRef& program, const std::set<std::size_t>& sums) {
-  return rewritten(*program, [&](Replay& replay) {
+  bool changed = false;
+  const ProgramRef without = rewritten(*program, [&](Replay& replay) {
     Factors factors(*program, replay);
     for (std::size_t e = 0; e < program->eqns().size(); ++e) {
       const Eqn& eqn = program->eqns()[e];
-      if (!sums.contains(e) || !factors.bind(eqn)) replay.bind_eqn(eqn);
+      const bool bound = sums.contains(e) && factors.bind(eqn);
+      if (!bound) replay.bind_eqn(eqn);
+      changed = changed || bound;
     }
   });
+  return changed ? without : program;
 }
 
 }  // namespace tenon

@@ -362,8 +362,10 @@ ProgramRef stream_pairs(const ProgramRef& program) {
     std::set<std::size_t> sums;
     for (const PairLoop& loop : loops)
       for (const PairEnd& end : loop.ends) sums.insert(end.eqn);
-    inner = without_factors(inner, sums);
-    loops = find_pairs(*inner);
+    if (const ProgramRef without = without_factors(inner, sums); without != inner) {
+      inner = without;
+      loops = find_pairs(*inner);
+    }
     return rewritten(*inner, [&](Replay& replay) { PairsRebuild(*inner, std::move(loops), replay).run(); });
   });
 }

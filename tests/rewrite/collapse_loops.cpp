@@ -145,10 +145,7 @@ TEST_P(Collapsed, StepsComputeTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, Collapsed,
                          testing::Combine(testing::ValuesIn(collapsed_cases),
                                           testing::Values(DType::f64, DType::f32, DType::i32)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::string(name(std::get<1>(info.param)));
-                         });
+                         case_and_dtype);
 
 // Derivatives of a scan over chunks are those of one over all steps, and as many loops; a checkpoint keeps its own.
 TEST(CollapseLoops, Derivatives) {

@@ -160,10 +160,7 @@ TEST_P(TurnedLoops, StepsComputeTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, TurnedLoops,
                          testing::Combine(testing::ValuesIn(turned_cases),
                                           testing::Values(DType::f64, DType::f32, DType::i32)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::string(name(std::get<1>(info.param)));
-                         });
+                         case_and_dtype);
 
 // A gradient keeps what one of the plain scan keeps, and is as many loops.
 TEST(CollapseTurns, Derivatives) {

@@ -105,11 +105,10 @@ TEST_P(Composed, FewerViewsAndTheSameValues) {
   expect_same(p, q, inputs_of(*p));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Composed, testing::Combine(testing::ValuesIn(cases), testing::Values(DType::f64, DType::f32, DType::c128)),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
-    });
+INSTANTIATE_TEST_SUITE_P(All, Composed,
+                         testing::Combine(testing::ValuesIn(cases),
+                                          testing::Values(DType::f64, DType::f32, DType::c128)),
+                         case_and_dtype);
 
 // A step of a walk through ops that move elements, and some that compute; sizes stay small, some are 0 or 1.
 class Walk {

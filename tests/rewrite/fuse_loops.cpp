@@ -174,11 +174,10 @@ TEST_P(Fused, StepsComputeTheSame) {
   expect_same(p, q, {x.value(), y.value()});
   expect_native(jit(c.f)(x, y), evaluate(*p, {}, std::vector<Value>{x.value(), y.value()}), dtype);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, Fused, testing::Combine(testing::ValuesIn(fused_cases), testing::Values(DType::f64, DType::f32, DType::i32)),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
-    });
+INSTANTIATE_TEST_SUITE_P(All, Fused,
+                         testing::Combine(testing::ValuesIn(fused_cases),
+                                          testing::Values(DType::f64, DType::f32, DType::i32)),
+                         case_and_dtype);
 
 // Derivatives and batches of layers of a recurrent network, and lengths that vary.
 TEST(FuseLoops, LayersOfARecurrentNetwork) {

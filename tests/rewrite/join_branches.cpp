@@ -161,21 +161,12 @@ TEST_P(JoinedBranches, ComputeTheSame) {
 }
 INSTANTIATE_TEST_SUITE_P(All, JoinedBranches,
                          testing::Combine(testing::ValuesIn(joined_cases), testing::Values(DType::f64, DType::f32)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::string(name(std::get<1>(info.param)));
-                         });
+                         case_and_dtype);
 
 // Of a chosen loss of a stack: one cond, which goes back through the steps, and no cotangents of the stack are stored.
 TEST(JoinBranches, GradientsOfAChosenLoss) {
   const auto loss = [](const Array& x, const Array& y) {
-    const Array stack = scan(
-                            [](const Array& c, const Array& x) {
-                              const Array next = sin(c + x);
-                              return std::pair(next, next);
-                            },
-                            zeros_like(x(0)), x)
-                            .second;
+    const Array stack = stacked_sines(x);
     return cond(
         is_chosen(y), [](Array a, Array b) { return mean(square(a - b)); }, [](Array a, Array) { return mean(a); },
         stack, y);

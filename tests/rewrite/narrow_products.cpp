@@ -13,6 +13,7 @@
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
@@ -147,10 +148,7 @@ INSTANTIATE_TEST_SUITE_P(All, Narrowed,
                          testing::Combine(testing::ValuesIn(cases),
                                           testing::Values(DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32,
                                                           DType::i64, DType::u32, DType::u64, DType::c64, DType::c128)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::string(name(std::get<1>(info.param)));
-                         });
+                         case_and_dtype);
 
 // The mean of an einsum, in value and gradient, costs what the shorter spelling costs.
 TEST(NarrowProducts, AMeanAndItsCotangents) {
@@ -245,10 +243,7 @@ INSTANTIATE_TEST_SUITE_P(All, Spelled,
                          testing::Combine(testing::ValuesIn(spellings),
                                           testing::Values(DType::f64, DType::f32, DType::f16, DType::i32, DType::i64,
                                                           DType::u32, DType::u64, DType::c64)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::string(name(std::get<1>(info.param)));
-                         });
+                         case_and_dtype);
 
 // Of floats: a sum of three products is faster as it is spelled.
 TEST(NarrowProducts, SumsOfFewTermsStay) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <tuple>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
@@ -21,6 +23,20 @@ inline std::vector<Value> waves_for(const Program& p) {
   std::vector<Value> in;
   for (const Type& t : p.input_types()) in.push_back(waves(t));
   return in;
+}
+
+// Names a test by its parameters: a case with a name, and a dtype.
+inline constexpr auto case_and_dtype = [](const auto& info) {
+  return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
+};
+
+// What a scan stacks whose state is sin(state + row).
+inline Array stacked_sines(const Array& x) {
+  const auto step = [](const Array& c, const Array& row) {
+    const Array next = sin(c + row);
+    return std::pair(next, next);
+  };
+  return scan(step, zeros_like(x(0)), x).second;
 }
 
 inline void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {

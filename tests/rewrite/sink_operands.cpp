@@ -222,22 +222,15 @@ TEST_P(Sunk, StepsComputeTheSame) {
   const std::vector<Value> in{xs(dtype).value(), ys(dtype).value(), w(dtype).value()};
   expect_native(native, evaluate(*p, {}, in), dtype);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, Sunk, testing::Combine(testing::ValuesIn(cases), testing::Values(DType::f64, DType::f32, DType::i32)),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
-    });
+INSTANTIATE_TEST_SUITE_P(All, Sunk,
+                         testing::Combine(testing::ValuesIn(cases),
+                                          testing::Values(DType::f64, DType::f32, DType::i32)),
+                         case_and_dtype);
 
 // A loss of stacked outputs: reverse mode makes its cotangents, and the carries before each step, in the steps.
 TEST(SinkOperands, AGradientStoresNoCotangentsOfAStack) {
   const auto loss = [](const Array& x, const Array& y) {
-    const Array stack = scan(
-                            [](const Array& c, const Array& x) {
-                              const Array next = sin(c + x);
-                              return std::pair(next, next);
-                            },
-                            zeros_like(x(0)), x)
-                            .second;
+    const Array stack = stacked_sines(x);
     return mean(square(y - stack));
   };
   const ProgramRef p = inline_calls(trace(value_and_grad(loss))(xs(), ys())), q = sink_operands(p);

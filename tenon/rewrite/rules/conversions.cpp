@@ -5,12 +5,13 @@
 #include "tenon/ir/bind.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {
 namespace {
 
-bool is_conversion(const OpInfo& op) { return op.name == "convert"; }
+bool is_conversion(const OpInfo& op) { return &op == &convert_op(); }
 
 // Whether each number of a dtype is one of another, so that converting there and on is converting at once.
 bool holds_all(DType wide, DType narrow) {

@@ -47,13 +47,15 @@ class Counting {
       const auto at = static_cast<std::size_t>(*axis);
       return small(Progression{0, 1, at, x.shape()[at].value()});
     }
-    const std::string_view op = eqn->op->name;
-    if (op == "convert") return is_integer(m_.operand(*eqn, 0).dtype()) ? kept(x.dtype(), operand(0)) : std::nullopt;
-    if (op == "add" || op == "sub") return kept(x.dtype(), sum(operand(0), operand(1), op == "add" ? 1 : -1));
-    if (op == "mul") return kept(x.dtype(), product(operand(0), operand(1)));
-    if (op == "select") return chosen(*eqn, depth);
-    if (op == "reshape") return reshaped(operand(0), m_.operand(*eqn, 0).shape(), x.shape());
-    if (op == "broadcast") return repeated(operand(0), *eqn, x.shape());
+    const OpInfo* op = eqn->op;
+    if (op == &convert_op())
+      return is_integer(m_.operand(*eqn, 0).dtype()) ? kept(x.dtype(), operand(0)) : std::nullopt;
+    if (op == &add_op()) return kept(x.dtype(), sum(operand(0), operand(1), 1));
+    if (op == &sub_op()) return kept(x.dtype(), sum(operand(0), operand(1), -1));
+    if (op == &mul_op()) return kept(x.dtype(), product(operand(0), operand(1)));
+    if (op == &select_op()) return chosen(*eqn, depth);
+    if (op == &reshape_op()) return reshaped(operand(0), m_.operand(*eqn, 0).shape(), x.shape());
+    if (op == &broadcast_op()) return repeated(operand(0), *eqn, x.shape());
     return {};
   }
 

@@ -62,15 +62,10 @@ class Reshaped {
 
 // So that what makes the elements and what reduces them agree in their shape, and share a nest.
 RuleRef reductions_of_all() {
-  const auto all_axes = [](std::size_t rank) {
-    std::vector<std::int64_t> axes;
-    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
-    return axes;
-  };
   return std::make_shared<const Rule>(Rule{
       .name = "reduction of all of reshape(x), transpose(x)",
       .exactness = Exactness::reassociates,
-      .replacement = [=](const Match& m) -> MaybeArray {
+      .replacement = [](const Match& m) -> MaybeArray {
         const Eqn& root = *m.maker(m.root());
         const Type in[]{m[0].type()};
         if (m.size() != 1 || !in[0].is_array() || in[0].rank() == 0 || m.root().rank() != 0) return {};
@@ -79,7 +74,8 @@ RuleRef reductions_of_all() {
         Reshaped reshaped(m, m[0]);
         if (!reshaped.found()) return {};
         const Array x = reshaped.before(m[0]);
-        return x.rank() == 0 ? std::nullopt : MaybeArray(bind1(*root.op, reduction_params(all_axes(x.rank())), {x}));
+        if (x.rank() == 0) return {};
+        return bind1(*root.op, reduction_params(Axes().of(x.type(), root.op->name)), {x});
       },
       .roots = [](const OpInfo& op) { return rule_of<LowerReduction>(op) != nullptr; },
       .applies_to =

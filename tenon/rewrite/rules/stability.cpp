@@ -22,7 +22,7 @@ RuleRef log_sum_exp() {
              const ReductionForm form = reduction->rule(sum->params, in);
              const Eqn* exponential = m.maker(terms);
              if (form.combine != kernel::Combine::add || !is_real(terms.dtype()) || exponential == nullptr ||
-                 exponential->op->name != "exp" || exponential->recompute != root->recompute)
+                 exponential->op != &exp_op() || exponential->recompute != root->recompute)
                return {};
              return logsumexp(m.operand(*exponential, 0), Axes(form.axes));
            },
