@@ -10,12 +10,6 @@ void throw_not_taken(const Asked& asked, const char* what, nb::handle given) {
       fmt::format("{}: {} is {}, which is no {}.", asked.function, asked.parameter, text, what).c_str());
 }
 
-Arrays Argument<Arrays>::taken(const Asked& asked, nb::handle given) {
-  Arrays all;
-  for (const nb::handle each : nb::iter(given)) all.push_back(operand(asked.function, each));
-  return all;
-}
-
 void require_members(const Asked& asked, nb::handle given, std::size_t count) {
   if (PySequence_Check(given.ptr()) == 0 || nb::len(given) != count)
     throw_not_taken(asked, fmt::format("sequence of {}", count).c_str(), given);

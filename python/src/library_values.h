@@ -56,12 +56,6 @@ struct Argument<Array> {
   static Array taken(const Asked& asked, nb::handle given) { return operand(asked.function, given); }
   static const Array& passed(const Array& x) { return x; }
 };
-template <>
-struct Argument<Arrays> {
-  using Kept = Arrays;
-  static Arrays taken(const Asked& asked, nb::handle given);
-  static const Arrays& passed(const Arrays& all) { return all; }
-};
 
 // What is passed as it is kept.
 template <class T>
@@ -143,13 +137,15 @@ struct Argument<std::pair<A, B>> : Same<std::pair<A, B>> {
     return {Argument<A>::taken(asked, given[0]), Argument<B>::taken(asked, given[1])};
   }
 };
-// A name, or what it stands for.
-template <class Choice, class Other>
+// A name, or pairs.
+template <class Choice, class A, class B>
   requires std::is_enum_v<Choice>
-struct Argument<std::variant<Choice, Other>> : Same<std::variant<Choice, Other>> {
-  static std::variant<Choice, Other> taken(const Asked& asked, nb::handle given) {
-    if (nb::isinstance<nb::str>(given)) return Argument<Choice>::taken(asked, given);
-    return Argument<Other>::taken(asked, given);
+struct Argument<std::variant<Choice, std::vector<std::pair<A, B>>>>
+    : Same<std::variant<Choice, std::vector<std::pair<A, B>>>> {
+  static std::variant<Choice, std::vector<std::pair<A, B>>> taken(const Asked& asked, nb::handle given) {
+    if (!nb::isinstance<nb::str>(given)) return Argument<std::vector<std::pair<A, B>>>::taken(asked, given);
+    const std::string name = Argument<std::string>::taken(asked, given);
+    return by_name(asked.function, asked.parameter, Choices<Choice>::all, name, ", or pairs");
   }
 };
 // A function of Python's.

@@ -16,16 +16,18 @@ struct Named {
   Choice choice;
 };
 
-// The choice of this name. Throws ValueError that says what the function's argument may be.
+// The choice of this name. Throws ValueError that says what the function's argument may be: one of the choices, or
+// `otherwise`.
 template <class Choice, std::size_t n>
 Choice by_name(std::string_view function, std::string_view argument, const Named<Choice> (&choices)[n],
-               std::string_view name) {
+               std::string_view name, std::string_view otherwise = {}) {
   std::string all;
   for (const Named<Choice>& each : choices) {
     if (name == each.name) return each.choice;
     all += fmt::format("{}'{}'", all.empty() ? "" : ", ", each.name);
   }
-  throw nanobind::value_error(fmt::format("{}: {} is '{}'; it is one of {}.", function, argument, name, all).c_str());
+  throw nanobind::value_error(
+      fmt::format("{}: {} is '{}'; it is one of {}{}.", function, argument, name, all, otherwise).c_str());
 }
 
 }  // namespace tenon::python

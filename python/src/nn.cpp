@@ -1,26 +1,11 @@
 // First values of the parameters of neural networks.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "call.h"
-#include "dtypes.h"
-#include "named.h"
-#include "op.h"
-#include "operands.h"
+#include "choices_api_initializers.h"
 #include "rooms.h"
-#include "shapes.h"
-#include "tenon/api/initializers.h"
 
 namespace tenon::python {
 namespace {
-
-constexpr Named<nn::initializers::Fan> fans[] = {{"fan_in", nn::initializers::Fan::in},
-                                                 {"fan_out", nn::initializers::Fan::out},
-                                                 {"fan_avg", nn::initializers::Fan::average},
-                                                 {"fan_geo_avg", nn::initializers::Fan::geometric_average}};
-constexpr Named<nn::initializers::Spread> spreads[] = {{"truncated_normal", nn::initializers::Spread::truncated_normal},
-                                                       {"normal", nn::initializers::Spread::normal},
-                                                       {"uniform", nn::initializers::Spread::uniform}};
 
 void add_initializers(nb::module_& module) {
   namespace first = nn::initializers;
@@ -54,12 +39,12 @@ void add_initializers(nb::module_& module) {
   });
   using Numbers = std::vector<std::int64_t>;
   module.def("initial_variance_scaling", [draw](ArrayLike key, ShapeLike shape, DTypeArgument dtype, double scale,
-                                                const std::string& mode, const std::string& distribution,
-                                                const Numbers& in, const Numbers& out, const Numbers& batch) {
+                                                nb::handle mode, nb::handle distribution, const Numbers& in,
+                                                const Numbers& out, const Numbers& batch) {
     const char* name = "variance_scaling";
     return draw(name, key.array(name), shape, dtype,
-                first::variance_scaling(scale, by_name(name, "mode", fans, mode),
-                                        by_name(name, "distribution", spreads, distribution), {in, out, batch}));
+                first::variance_scaling(scale, taken<first::Fan>({name, "mode"}, mode),
+                                        taken<first::Spread>({name, "distribution"}, distribution), {in, out, batch}));
   });
 }
 

@@ -1,12 +1,9 @@
 // Iterations over functions of the user's: linear systems, minima, differential equations.
 #include <nanobind/stl/string.h>
 
-#include "call.h"
+#include "choices_api_linear_solvers.h"
 #include "functions.h"
-#include "named.h"
-#include "op.h"
 #include "rooms.h"
-#include "tenon/api/linear_solvers.h"
 #include "tenon/api/minimize.h"
 #include "tenon/api/odeint.h"
 #include "tenon/ops/convert.h"
@@ -29,10 +26,6 @@ std::optional<std::int64_t> number_or_none(nb::handle given) {
   return given.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(given));
 }
 
-constexpr Named<api_detail::IterativeMethod> methods[] = {{"cg", api_detail::IterativeMethod::cg},
-                                                          {"bicgstab", api_detail::IterativeMethod::bicgstab},
-                                                          {"gmres", api_detail::IterativeMethod::gmres}};
-
 // a: a function, or a matrix.
 nb::object iterative_solve(const std::string& name, nb::handle a, nb::handle b, nb::handle x0, ArrayLike tol,
                            ArrayLike atol, nb::handle maxiter, nb::handle m, std::int64_t restart, bool incremental) {
@@ -49,7 +42,8 @@ nb::object iterative_solve(const std::string& name, nb::handle a, nb::handle b, 
     }
     if (!m.is_none()) options.preconditioner = of_tree(op_name, "b and what the preconditioner returns", m, tree);
     const auto names = [&] { return tree->names(); };
-    const api_detail::IterativeMethod method = by_name("iterative_solve", "name", methods, name);
+    using api_detail::IterativeMethod;
+    const IterativeMethod method = by_name("iterative_solve", "name", Choices<IterativeMethod>::all, name);
     const Arrays x = PyCallable_Check(a.ptr()) != 0
                          ? api_detail::iterative_solve_flat(method, of_tree(op_name, "b and what A returns", a, tree),
                                                             right.leaves, options, names)

@@ -4,15 +4,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include "axes.h"
-#include "compiled_call.h"
-#include "dtypes.h"
-#include "named.h"
-#include "op.h"
-#include "operands.h"
+#include "choices_api_samples.h"
 #include "rooms.h"
-#include "shapes.h"
-#include "tenon/api/samples.h"
 
 namespace tenon::python {
 namespace {
@@ -25,9 +18,6 @@ void add_of_three(nb::module_& module, const char* name, OfThree f) {
                   {x.array(name), y.array(name), z.array(name)});
   });
 }
-
-constexpr Named<stats::Bandwidth> rules[] = {{"scott", stats::Bandwidth::scott},
-                                             {"silverman", stats::Bandwidth::silverman}};
 
 // A density as the tuple of its arrays, which the package names.
 stats::GaussianKde kde_from(const nb::tuple& fields) {
@@ -60,7 +50,7 @@ void add_kde(nb::module_& module) {
     const Array points = dataset.array(name);
     stats::KdeOptions options;
     if (nb::isinstance<nb::str>(bandwidth))
-      options.bandwidth = by_name(name, "bw_method", rules, nb::cast<std::string>(bandwidth));
+      options.bandwidth = taken<stats::Bandwidth>({name, "bw_method"}, bandwidth);
     else
       options.bandwidth = operand(name, bandwidth);
     options.weights = operand_or_none(name, weights);

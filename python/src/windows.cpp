@@ -1,15 +1,10 @@
 // Reductions over windows by functions of Python's.
 #include "tenon/api/windows.h"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "call.h"
+#include "choices_api_convolution.h"
 #include "functions.h"
-#include "op.h"
-#include "operands.h"
 #include "rooms.h"
 
 namespace tenon::python {
@@ -17,21 +12,10 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
-using PaddingLike = std::variant<std::string, Pads>;
-
-std::variant<Padding, Pads> padding_from(const char* name, const PaddingLike& padding) {
-  if (const auto* pads = std::get_if<Pads>(&padding)) return *pads;
-  const auto& kind = std::get<std::string>(padding);
-  if (kind == "SAME") return Padding::same;
-  if (kind == "SAME_LOWER") return Padding::same_lower;
-  if (kind == "VALID") return Padding::valid;
-  throw nb::value_error(
-      (std::string(name) + ": padding is SAME, SAME_LOWER, VALID or pairs, not " + kind + ".").c_str());
-}
-
-WindowOptions window_options(const char* name, Integers strides, const PaddingLike& padding,
-                             Integers base_dilation = {}, Integers window_dilation = {}) {
-  return {std::move(strides), padding_from(name, padding), std::move(base_dilation), std::move(window_dilation)};
+WindowOptions window_options(const char* name, Integers strides, nb::handle padding, Integers base_dilation = {},
+                             Integers window_dilation = {}) {
+  return {std::move(strides), taken<std::variant<Padding, Pads>>({name, "padding"}, padding), std::move(base_dilation),
+          std::move(window_dilation)};
 }
 
 // f of two trees of arrays as one of their leaves.
@@ -46,7 +30,7 @@ auto of_leaves(const char* name, nb::handle f, const FlatTree& tree) {
 }
 
 nb::object reduce_window_by(nb::handle f, nb::handle xs, nb::handle inits, const Integers& window, Integers strides,
-                            const PaddingLike& padding, Integers base_dilation, Integers window_dilation) {
+                            nb::handle padding, Integers base_dilation, Integers window_dilation) {
   constexpr const char* name = "reduce_window";
   return call_transformation(name, [&] {
     const FlatTree tree = flat_arrays(name, "the operands", xs), first = flat_arrays(name, "the initial values", inits);
@@ -64,7 +48,7 @@ nb::object reduce_window_by(nb::handle f, nb::handle xs, nb::handle inits, const
 void add_windows(nb::module_& module) {
   module.def("reduce_window_by", reduce_window_by);
   module.def("select_and_scatter", [](nb::handle select, nb::handle combine, ArrayLike x, ArrayLike source,
-                                      ArrayLike init, Integers window, Integers strides, PaddingLike padding) {
+                                      ArrayLike init, Integers window, Integers strides, nb::handle padding) {
     constexpr const char* name = "select_and_scatter";
     const Array a = x.array(name), b = source.array(name), c = init.array(name);
     return call_transformation(name, [&] {

@@ -88,7 +88,7 @@ def funm(A, func, disp=True):
     if disp:
         return made
     eps = float(tnp.finfo(made.dtype).eps)
-    least = _core.min(_core.where(_core.equal(beside, 0), tnp.inf, _core.abs(apart)), None, False) if n > 1 else 1.0
+    least = _core.tn.order.smallest(_core.where(_core.equal(beside, 0), tnp.inf, _core.abs(apart))) if n > 1 else 1.0
     error = tnp.minimum(1, tnp.maximum(eps, eps / least * tnp.linalg.norm(tnp.triu(t, 1), 1)))
     return made, error
 

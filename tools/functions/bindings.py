@@ -93,29 +93,6 @@ def _differing(bound, others):
     return [a for i, a in enumerate(bound.positional) if any(other.positional[i].type != a.type for other in alike)]
 
 
-def _values(library, bounds):
-    """The lines that say how choices and records among the arguments of functions are taken."""
-    types = {}
-    for bound in bounds:
-        for argument in bound.arguments:
-            for word in re.findall(r"[\w:]+", argument.type):
-                for kind in ("choices", "records"):
-                    each = library.inner(kind, bound.function.space, word)
-                    if each and (kind == "choices" or each.name in VALUES):
-                        types[f"tenon::{full_name(each)}"] = each
-    lines = []
-    for name, each in types.items():
-        lines.append("template <>")
-        if hasattr(each, "names"):
-            entries = ", ".join(f'{{"{said}", {name}::{one}}}' for one, said in zip(each.names, python_names(each)))
-            lines += [f"struct Choices<{name}> {{", f"  static constexpr Named<{name}> all[] = {{{entries}}};", "};"]
-        else:
-            members = ", ".join(f"python::taken<{m.type}>(asked, given[{i}])" for i, m in enumerate(each.members))
-            lines += [f"struct Argument<{name}> : Same<{name}> {{", f"  static {name} taken(const Asked& asked, nb::handle given) {{",
-                      f"    require_members(asked, given, {len(each.members)});", f"    return {{{members}}};", "  }", "};"]
-    return lines
-
-
 def stem(header):
     """What a header's bindings are called by."""
     return header.removeprefix("tenon/").removesuffix(".h").replace("/", "_")
@@ -125,10 +102,42 @@ def _adder(header, space):
     return f"add_{stem(header)}_{space.replace('::', '_') or 'tn'}"
 
 
+def _is_taken(each):
+    """Whether a record or a choice is an argument by itself."""
+    return hasattr(each, "names") or each.name in VALUES
+
+
+def choices(library, header):
+    """The header that says how the choices and records of one header are taken."""
+    lines = [f"// How Python gives the choices of {header}. Written by tools/functions/bindings.py.", "#pragma once", "",
+             f'#include "{header}"', "", '#include "library_values.h"', "", "namespace tenon::python {", ""]
+    for each in filter(_is_taken, library.choices + library.records):
+        if each.header != header:
+            continue
+        name = f"tenon::{full_name(each)}"
+        lines.append("template <>")
+        if hasattr(each, "names"):
+            entries = ", ".join(f'{{"{said}", {name}::{one}}}' for one, said in zip(each.names, python_names(each)))
+            lines += [f"struct Choices<{name}> {{", f"  static constexpr Named<{name}> all[] = {{{entries}}};", "};"]
+        else:
+            members = ", ".join(f"python::taken<{m.type}>(asked, given[{i}])" for i, m in enumerate(each.members))
+            lines += [f"struct Argument<{name}> : Same<{name}> {{", f"  static {name} taken(const Asked& asked, nb::handle given) {{",
+                      f"    require_members(asked, given, {len(each.members)});", f"    return {{{members}}};", "  }", "};"]
+    return "\n".join([*lines, "", "}  // namespace tenon::python", ""])
+
+
+def _choices_of(library, bounds):
+    """The headers of the choices and records among the arguments of functions."""
+    found = (library.inner(kind, bound.function.space, word) for bound in bounds for argument in bound.arguments
+             for word in re.findall(r"[\w:]+", argument.type) for kind in ("choices", "records"))
+    return sorted({each.header for each in found if each and _is_taken(each)})
+
+
 def definitions(library, header, bounds):
     """The file of the functions of one header."""
     lines = [f"// The functions of {header} in Python. Written by tools/functions/bindings.py.", f'#include "{header}"', "",
-             '#include "library.h"', '#include "library_values.h"', "", "namespace tenon::python {", "", *_values(library, bounds)]
+             '#include "library.h"', '#include "library_values.h"',
+             *(f'#include "choices_{stem(each)}.h"' for each in _choices_of(library, bounds)), "", "namespace tenon::python {", ""]
     spaces = sorted({b.function.space for b in bounds})
     for space in spaces:
         around = space.split("::") if space else []
@@ -165,6 +174,7 @@ def main():
     library, used = headers.read(), headers.names()
     there, _ = bound_functions(library)
     for header in used:
+        write(cpp / f"choices_{stem(header)}.h", choices(library, header))
         write(cpp / f"library_{stem(header)}.cpp", definitions(library, header, [b for b in there if b.function.header == header]))
     write(cpp / "library_entry.cpp", entry(used))
     for name, text in python_functions.modules(library, there):

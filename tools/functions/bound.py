@@ -7,13 +7,15 @@ from typing import NamedTuple
 CALLED = {"without": "delete", "move_axis": "moveaxis", "unique_all": "unique", "sort_together": "sort", "linspace_and_step": "linspace",
           "ravel_index": "ravel_multi_index", "vector_norm": "norm", "matrix_norm": "norm", "weighted_mean": "average",
           "intersection_and_places": "intersect1d", "dot_product_attention_sums": "dot_product_attention", "permuted": "permutation",
-          "chosen": "choice", "lu_factor": "lu", "pivoted_qr": "qr", "eig_of_both_sides": "eig"}
+          "chosen": "choice", "largest": "max", "smallest": "min", "amax": "max", "amin": "min", "lu_factor": "lu", "pivoted_qr": "qr",
+          "eig_of_both_sides": "eig"}
 # Names of choices in Python that are not those in C++.
 NAMES = {
     "linalg::MatrixNorm": {"frobenius": "fro", "nuclear": "nuc", "one": "1", "minus_one": "-1", "two": "2", "minus_two": "-2",
                            "infinity": "inf", "minus_infinity": "-inf"},
     "signal::ConvolutionMethod": {"automatic": "auto"},
     "image::ResizeMethod": {"cubic_pytorch": "cubic-pytorch"},
+    "nn::initializers::Fan": {"in": "fan_in", "out": "fan_out", "average": "fan_avg", "geometric_average": "fan_geo_avg"},
     "stats::Ties": {"least": "min", "greatest": "max"},
     "ChooseMode": {"refuse": "raise"},
     "Padding": {"valid": "VALID", "same": "SAME", "same_lower": "SAME_LOWER"},
@@ -25,14 +27,18 @@ INTERNAL = ("api_detail", "detail")
 # Functions of these namespaces compile themselves: beside tn.debug_nans each is one Program.
 COMPILED = ("special",)
 
-# Arguments that Python has a form for (python/src/library_values.h), beside choices and what is made of both.
-PLAIN = {"Operand", "Array", "Arrays", "MaybeArray", "MaybeShape", "bool", "double", "std::int64_t", "std::string", "std::string_view",
-         "DType", "Dim", "Shape", "Axes", "Bins", "BinRange", "std::function<Array (const Array& segments)>"}
+# Arguments that Python has a form for (python/src/library_values.h), beside choices and what is made of both; and results. Each
+# with its type in Python.
+ARGUMENTS = {"Operand": "ArrayLike", "Array": "ArrayLike", "Arrays": "Sequence[ArrayLike]", "MaybeArray": "ArrayLike | None",
+             "MaybeShape": "ShapeLike | None", "bool": "builtins.bool", "double": "float", "std::int64_t": "int", "std::string": "str",
+             "std::string_view": "str", "DType": "DTypeLike", "Dim": "int", "Shape": "ShapeLike", "Axes": "Axis", "Bins": "Any",
+             "BinRange": "Any", "std::function<Array (const Array& segments)>": "Any"}
+RESULTS = {"Array": "Array", "Arrays": "list[Array]", "std::vector<Array>": "list[Array]", "std::pair<Array, Array>": "tuple[Array, Array]",
+           "bool": "builtins.bool", "std::int64_t": "int", "Dim": "int", "DType": "np.dtype[Any]", "MaybeArray": "Array | None",
+           "std::optional<Array>": "Array | None"}
 # Records that are arguments themselves: a tuple of their members. Those of options are arguments by keyword.
 VALUES = ("PadWidth", "ConvolutionAxes", "DotAxes")
 SOURCES = ("Source", "Where")  # the user's line, which the module finds itself
-RESULTS = {"Array", "Arrays", "std::vector<Array>", "std::pair<Array, Array>", "bool", "std::int64_t", "Dim", "DType", "MaybeArray",
-           "std::optional<Array>"}
 
 
 class Argument(NamedTuple):
@@ -104,7 +110,7 @@ class Bound:
 
     def _known(self, type_):
         """Whether Python has a form for an argument of this type."""
-        if type_ in PLAIN:
+        if type_ in ARGUMENTS:
             return True
         if parts(type_):
             return all(map(self._known, parts(type_)))

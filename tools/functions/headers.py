@@ -40,6 +40,7 @@ class Record:
     space: str
     name: str
     members: list[Parameter]
+    header: str
 
 
 @dataclasses.dataclass
@@ -47,6 +48,7 @@ class Choice:
     space: str
     name: str
     names: list[str]
+    header: str
 
 
 @dataclasses.dataclass
@@ -99,7 +101,8 @@ class _Visitor:
         self._note(declared.doxygen)
         name = declared.typename.segments[-1]
         bases = [self.library.inner("records", self._space, base.typename.format()) for base in declared.bases]
-        self.classes.append(Record(self._space, getattr(name, "name", ""), [dataclasses.replace(m) for base in bases if base for m in base.members]))
+        members = [dataclasses.replace(m) for base in bases if base for m in base.members]
+        self.classes.append(Record(self._space, getattr(name, "name", ""), members, self.header))
         return True
 
     def on_class_field(self, state, field):
@@ -121,7 +124,7 @@ class _Visitor:
         self._note(enum.doxygen)
         last = enum.typename.segments[-1]
         if isinstance(last, NameSpecifier) and not self.classes:
-            self.library.choices.append(Choice(self._space, last.name, [each.name for each in enum.values]))
+            self.library.choices.append(Choice(self._space, last.name, [each.name for each in enum.values], self.header))
 
     def on_function(self, state, function):
         self._note(function.doxygen)

@@ -2,7 +2,7 @@
 
 import re
 
-from bound import bare, by_name, distinct, python_names
+from bound import ARGUMENTS, RESULTS, bare, by_name, distinct, python_names
 
 HEAD = '''from __future__ import annotations
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from tenon._core import Array, ArrayLike, Axis, DTypeLike, ShapeLike
 
 '''
-ANNOTATIONS = {"Operand": "ArrayLike", "Array": "ArrayLike", "Arrays": "Sequence[ArrayLike]", "MaybeArray": "ArrayLike | None",
-               "MaybeShape": "ShapeLike | None", "bool": "builtins.bool", "double": "float", "std::int64_t": "int", "std::string": "str",
-               "std::string_view": "str", "DType": "DTypeLike", "Dim": "int", "Shape": "ShapeLike", "Axes": "Axis"}
-RESULTS = {"Array": "Array", "Arrays": "list[Array]", "std::vector<Array>": "list[Array]", "std::pair<Array, Array>": "tuple[Array, Array]",
-           "bool": "builtins.bool", "std::int64_t": "int", "Dim": "int", "DType": "np.dtype[Any]", "MaybeArray": "Array | None",
-           "std::optional<Array>": "Array | None"}
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "u8": "uint8", "u32": "uint32", "u64": "uint64", "bool_": "bool",
           "i8": "int8", "c64": "complex64", "c128": "complex128"}
 RESERVED = {"lambda": "lambda_", "from": "from_"}  # words of Python's
@@ -49,8 +43,8 @@ def _default(library, space, type_, default):
 
 def _annotation(library, space, type_):
     """The type of an argument for Python."""
-    if type_ in ANNOTATIONS:
-        return ANNOTATIONS[type_]
+    if type_ in ARGUMENTS:
+        return ARGUMENTS[type_]
     outer = re.fullmatch(r"std::(optional|vector|span)<(?:const )?(.*)>", type_)
     if outer:
         inner = _annotation(library, space, outer[2])

@@ -267,23 +267,25 @@ def empty(shape, dtype):
 # --- reductions ---
 
 
-def _reduction(name, f):
+def _reduction(name, f, text):
     def reduce(operand, axes):
-        return f(operand, _axes(tuple(axes), tnp.ndim(operand)), False)
+        return f(operand, _axes(tuple(axes), tnp.ndim(operand)))
 
-    reduce.__name__, reduce.__doc__ = name, f.__doc__
+    reduce.__name__, reduce.__doc__ = name, text
     return reduce
 
 
-reduce_sum, reduce_prod = _reduction("reduce_sum", _core.sum), _reduction("reduce_prod", _core.prod)
-reduce_max, reduce_min = _reduction("reduce_max", _core.max), _reduction("reduce_min", _core.min)
+reduce_sum = _reduction("reduce_sum", _core.tn.sum, "The sum along axes.")
+reduce_prod = _reduction("reduce_prod", _core.tn.prod, "The product along axes.")
+reduce_max = _reduction("reduce_max", _core.tn.order.largest, "The largest element along axes; NaN where any is.")
+reduce_min = _reduction("reduce_min", _core.tn.order.smallest, "The smallest element along axes; NaN where any is.")
 
 
 def _bitwise(name, of_bools, combine, unit):
     def reduce(operand, axes):
         operand = tnp.asarray(operand)
         if operand.dtype.kind == "b":
-            return of_bools(operand, _axes(tuple(axes), operand.ndim), False)
+            return of_bools(operand, _axes(tuple(axes), operand.ndim))
         if operand.dtype.kind not in "iu":
             raise TypeError(f"{name} does not accept dtype {operand.dtype}.")
         from tenon.lax._reduce import reduce as reduced
@@ -296,7 +298,7 @@ def _bitwise(name, of_bools, combine, unit):
 
 
 reduce_and = _bitwise("reduce_and", _core.all, _core.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else np.array(np.iinfo(dtype).max, dtype))
-reduce_or = _bitwise("reduce_or", _core.any, _core.bitwise_or, lambda dtype: 0)
+reduce_or = _bitwise("reduce_or", _core.tn.any, _core.bitwise_or, lambda dtype: 0)
 
 
 def _extreme_index(name, f, which):
@@ -307,13 +309,13 @@ def _extreme_index(name, f, which):
         kind = tnp.dtype(index_dtype)
         if kind.kind not in "iu":
             raise TypeError(f"lax.{name}: index_dtype must be an integer type, but got {kind}.")
-        return _core.convert(f(operand, axis, False), index_dtype)
+        return _core.convert(f(operand, axis), index_dtype)
 
     op.__name__, op.__doc__ = name, f"Where the first {which} element along an axis, counted from the front, is."
     return op
 
 
-argmax, argmin = _extreme_index("argmax", _core.argmax, "largest"), _extreme_index("argmin", _core.argmin, "smallest")
+argmax, argmin = _extreme_index("argmax", _core.tn.argmax, "largest"), _extreme_index("argmin", _core.tn.argmin, "smallest")
 
 
 def _cumulative(name, f):

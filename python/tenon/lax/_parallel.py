@@ -105,7 +105,7 @@ def psum(x, axis_name, *, axis_index_groups=None):
         if isinstance(leaf, (bool, int, float, complex)):
             return leaf * lanes.count
         stacked = lanes.gathered(leaf)
-        return _core.sum(stacked.astype("int32") if stacked.dtype == bool else stacked, 0, False)
+        return _core.tn.sum(stacked.astype("int32") if stacked.dtype == bool else stacked, 0)
 
     return tree.map(total, x)
 
@@ -165,7 +165,7 @@ def psum_scatter(x, axis_name, *, scatter_dimension=0, axis_index_groups=None, t
     lanes = _Lanes(axis_name, axis_index_groups)
 
     def scattered(leaf):
-        total = _core.sum(lanes.gathered(leaf), 0, False)
+        total = _core.tn.sum(lanes.gathered(leaf), 0)
         return tnp.take(_divided("psum_scatter", total, scatter_dimension, lanes.count, tiled), lanes.place(), axis=0)
 
     return tree.map(scattered, x)

@@ -32,9 +32,10 @@ def _gathered(x, axes):
 
 
 # Functions whose reductions the library has.
-_KNOWN = {add: _core.sum, mul: _core.prod, max: _core.max, min: _core.min,
-          tnp.add: _core.sum, tnp.multiply: _core.prod, tnp.maximum: _core.max, tnp.minimum: _core.min,
-          _core.add: _core.sum, _core.multiply: _core.prod, _core.maximum: _core.max, _core.minimum: _core.min}
+_KNOWN = {combine: reduction for combines, reduction in (
+    ((add, tnp.add, _core.add), _core.tn.sum), ((mul, tnp.multiply, _core.multiply), _core.tn.prod),
+    ((max, tnp.maximum, _core.maximum), _core.tn.order.largest), ((min, tnp.minimum, _core.minimum), _core.tn.order.smallest))
+    for combine in combines}
 
 
 def reduce(operands, init_values, computation, dimensions, out_sharding=None):
@@ -69,7 +70,7 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
         return structure.unflatten(starts)
     known = _known(computation, arrays)
     if known is not None:
-        return structure.unflatten([_core.convert(computation(starts[0], known(flat[0], 0, False)), arrays[0].dtype)])
+        return structure.unflatten([_core.convert(computation(starts[0], known(flat[0], 0)), arrays[0].dtype)])
     combine = functools.partial(_of_elements, computation, structure)
     made = combine(starts, _pairwise(combine, flat))
     return structure.unflatten(made)

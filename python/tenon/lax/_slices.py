@@ -141,6 +141,6 @@ def _applied(func, operand, times, once):
 
     if once or operand.size == 0:
         return applied(0, operand)
-    most = _core.max(times, None, False)
+    most = _core.tn.order.largest(times)
     return while_loop(lambda state: _core.less(state[0], most), lambda state: (state[0] + 1, applied(*state)),
                       (tnp.int32(0), operand))[1]

@@ -160,7 +160,7 @@ def softmax(x, axis=-1, where=None, initial=-math.inf):
     """exp(x) / sum(exp(x)) along axes."""
     x = tnp.asarray(x)
     axes = _axes_of(axis, x.ndim)
-    return _core.softmax(x, axes, False) if where is None else _nn.softmax(x, axes, _mask(where))
+    return _core.tn.softmax(x, axes) if where is None else _nn.softmax(x, axes, _mask(where))
 
 
 @whole
@@ -168,7 +168,7 @@ def log_softmax(x, axis=-1, where=None, initial=-math.inf):
     """log(softmax(x)), without underflow."""
     x = tnp.asarray(x)
     axes = _axes_of(axis, x.ndim)
-    return _core.log_softmax(x, axes, False) if where is None else _nn.log_softmax(x, axes, _mask(where))
+    return _core.tn.log_softmax(x, axes) if where is None else _nn.log_softmax(x, axes, _mask(where))
 
 
 def _beside(x, where):

@@ -394,7 +394,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether isclose() holds everywhere."""
-    return _core.all(isclose(a, b, rtol, atol, equal_nan), None, False)
+    return _core.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1, a2, equal_nan=False):
@@ -405,7 +405,7 @@ def array_equal(a1, a2, equal_nan=False):
     if np.shape(a1) != np.shape(a2):
         return _core.positive(False)
     same = equal(a1, a2)
-    return _core.all(same | (isnan(a1) & isnan(a2)) if equal_nan else same, None, False)
+    return _core.all(same | (isnan(a1) & isnan(a2)) if equal_nan else same)
 
 
 def array_equiv(a1, a2):
@@ -417,7 +417,7 @@ def array_equiv(a1, a2):
         _sizes.broadcast(np.shape(a1), np.shape(a2))
     except ValueError:
         return _core.positive(False)
-    return _core.all(equal(a1, a2), None, False)
+    return _core.all(equal(a1, a2))
 
 
 def angle(z, deg=False):

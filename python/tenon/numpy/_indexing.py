@@ -145,7 +145,7 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     axis = _axis(axis, a.ndim)
     if isinstance(condition.shape[0], int) and isinstance(a.shape[axis], int):
         outside = condition[a.shape[axis]:]
-        if size is None and outside.shape[0] and not _core.is_traced(outside) and _core.any(outside, None, False):
+        if size is None and outside.shape[0] and not _core.is_traced(outside) and _core.tn.any(outside):
             raise ValueError(f"compress: the condition is true of elements behind the last: its shape is {condition.shape}, and the "
                              f"axis has {a.shape[axis]} elements.")
         condition = condition[:a.shape[axis]]

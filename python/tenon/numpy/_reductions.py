@@ -36,18 +36,18 @@ def _need_number(initial):
         raise ValueError(f"initial value must be a scalar. Got array of shape {np.shape(initial)}")
 
 
-def _summed(f, masked, a, axis, dtype, keepdims, initial, where, promote_integers):
+def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers):
     a = asarray(a)
     if dtype is not None:
         a = _core.convert(a, dtype)
     elif a.dtype.kind == "b" or (promote_integers and a.dtype.kind in "iu"):
         a = _core.convert(a, _widened(a.dtype))
     if initial is None and where is None:
-        made = f(a, _axis_of(axis, a.ndim), keepdims)
+        made = f(a, _axis_of(axis, a.ndim), keepdims=keepdims)
         return made if dtype is None else _core.convert(made, dtype)
     _need_number(initial)
     _need_mask(where)
-    return masked(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
+    return f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
 
 
 def _axis_of(axis, rank):
@@ -59,12 +59,12 @@ def _axis_of(axis, rank):
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):  # noqa: A001
     """The sum along axes (None: of all elements). Small integers become 64-bit ones."""
-    return _summed(_core.sum, _core.tn.sum, a, axis, dtype, keepdims, initial, where, promote_integers)
+    return _summed(_core.tn.sum, a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):
     """The product along axes. Small integers become 64-bit ones."""
-    return _summed(_core.prod, _core.tn.prod, a, axis, dtype, keepdims, initial, where, promote_integers)
+    return _summed(_core.tn.prod, a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 def _extreme(f, masked, a, axis, keepdims, initial, where, name):
@@ -78,17 +78,17 @@ def _extreme(f, masked, a, axis, keepdims, initial, where, name):
         raise ValueError(f"{name}: with `where` an initial value is needed.")
     if builtins.any(_core.same_size(a.shape[i], 0) for i in (range(a.ndim) if axes is None else axes)):
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-    return f(a, axes, keepdims)
+    return f(a, axes, keepdims=keepdims)
 
 
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The largest element along axes; NaN where any is."""
-    return _extreme(_core.max, _core.tn.amax, a, axis, keepdims, initial, where, "max")
+    return _extreme(_core.tn.order.largest, _core.tn.amax, a, axis, keepdims, initial, where, "max")
 
 
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The smallest element along axes; NaN where any is."""
-    return _extreme(_core.min, _core.tn.amin, a, axis, keepdims, initial, where, "min")
+    return _extreme(_core.tn.order.smallest, _core.tn.amin, a, axis, keepdims, initial, where, "min")
 
 
 amax, amin = max, min
@@ -103,19 +103,14 @@ def all(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
     """Whether all elements are true (not zero)."""
     a = _bools(a)
     _need_mask(where)
-    return _core.all(a if where is None else _core.where(where, a, True), _axis_of(axis, a.ndim), keepdims)
+    return _core.all(a if where is None else _core.where(where, a, True), _axis_of(axis, a.ndim), keepdims=keepdims)
 
 
 def any(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
     """Whether any element is true (not zero)."""
     a = _bools(a)
     _need_mask(where)
-    return _core.any(a if where is None else _core.where(where, a, False), _axis_of(axis, a.ndim), keepdims)
-
-
-def _reduced(f):
-    """A function of axes by keyword as one by position."""
-    return lambda a, axis, keepdims: f(a, axis, keepdims=keepdims)
+    return _core.tn.any(a if where is None else _core.where(where, a, False), _axis_of(axis, a.ndim), keepdims=keepdims)
 
 
 def _arg(f, a, axis, keepdims):
@@ -123,19 +118,19 @@ def _arg(f, a, axis, keepdims):
     axis = None if axis is None else _axis(axis, a.ndim)
     if a.size == 0 and (axis is None or a.shape[axis] == 0):
         raise ValueError("attempt to get argmax of an empty sequence")
-    made = _core.convert(f(a, None if axis is None else [axis], bool(keepdims) and axis is not None),
+    made = _core.convert(f(a, None if axis is None else [axis], keepdims=bool(keepdims) and axis is not None),
                          _dtypes.default("i"))
     return _core.tn.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
 
 
 def argmax(a, axis=None, out=None, keepdims=None):
     """Where the first largest element is; NaN counts as the largest."""
-    return _arg(_core.argmax, a, axis, keepdims)
+    return _arg(_core.tn.argmax, a, axis, keepdims)
 
 
 def argmin(a, axis=None, out=None, keepdims=None):
     """Where the first smallest element is; NaN counts as the smallest."""
-    return _arg(_core.argmin, a, axis, keepdims)
+    return _arg(_core.tn.argmin, a, axis, keepdims)
 
 
 def count_nonzero(a, axis=None, keepdims=False):
@@ -151,7 +146,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
     _need_mask(where)
     if where is not None:
         return _core.tn.mean(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, dtype=dtype)
-    return _core.mean(a if dtype is None else _core.convert(a, dtype), _axis_of(axis, a.ndim), keepdims)
+    return _core.tn.mean(a if dtype is None else _core.convert(a, dtype), _axis_of(axis, a.ndim), keepdims=keepdims)
 
 
 def _spread(f, a, axis, dtype, ddof, keepdims, where, mean, correction=None):
@@ -239,7 +234,7 @@ def _nan_extreme(f, of_all, a, axis, keepdims, initial, where, name):
     a = asarray(a)
     if _has_no_nan(a):
         return of_all(a, axis, None, keepdims, initial, where)
-    return _extreme(lambda a, axes, keepdims: f(a, axes, keepdims=keepdims), f, a, axis, keepdims, initial, where, name)
+    return _extreme(f, f, a, axis, keepdims, initial, where, name)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
@@ -254,12 +249,12 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=None):
 
 def nanargmax(a, axis=None, out=None, keepdims=None):
     """Where the largest element that is not NaN is; -1 where none is."""
-    return _arg(_reduced(_core.tn.nanargmax), a, axis, keepdims)
+    return _arg(_core.tn.nanargmax, a, axis, keepdims)
 
 
 def nanargmin(a, axis=None, out=None, keepdims=None):
     """Where the smallest element that is not NaN is; -1 where none is."""
-    return _arg(_reduced(_core.tn.nanargmin), a, axis, keepdims)
+    return _arg(_core.tn.nanargmin, a, axis, keepdims)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
@@ -409,6 +404,6 @@ def bincount(x, weights=None, minlength=0, *, length=None):
     if x.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
     if length is None:
-        length = builtins.max(operator.index(minlength), (int(_core.max(x, None, False)) + 1) if x.size > 0 else 0)
+        length = builtins.max(operator.index(minlength), (int(_core.tn.order.largest(x)) + 1) if x.size > 0 else 0)
     made = _core.tn.bincount(x, weights=None if weights is None else asarray(weights), length=length)
     return _core.convert(made, _dtypes.default("i")) if weights is None else made

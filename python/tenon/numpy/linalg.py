@@ -253,7 +253,7 @@ def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
     """
     M = asarray(M)
     if M.ndim < 2:
-        return _core.convert(_core.any(_core.not_equal(M, 0), None, False), _dtypes.default("i"))
+        return _core.convert(_core.tn.any(_core.not_equal(M, 0)), _dtypes.default("i"))
     return _core.convert(_core.tn.linalg.matrix_rank(M, rtol=rtol, tol=tol, hermitian=bool(hermitian)), _dtypes.default("i"))
 
 
