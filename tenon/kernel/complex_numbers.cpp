@@ -162,6 +162,8 @@ Pair unary(Unary op, const Pair& z) {
   switch (op) {
     case Unary::neg:
       return {-z.re, -z.im};
+    case Unary::rounded:
+      return {unary(op, z.re), unary(op, z.im)};
     case Unary::sqrt:
       return square_root(z);
     case Unary::rsqrt:

@@ -11,10 +11,10 @@
 namespace tenon::kernel {
 namespace {
 
-constexpr std::string_view unary_names[] = {"neg",      "abs",  "sign",  "floor",     "ceil",  "round", "sqrt",
-                                            "rsqrt",    "exp",  "expm1", "log",       "log1p", "sin",   "cos",
-                                            "tan",      "tanh", "sinh",  "cosh",      "asin",  "acos",  "atan",
-                                            "logistic", "erf",  "erfc",  "is_finite", "not",   "real",  "imag"};
+constexpr std::string_view unary_names[] = {
+    "neg",  "abs",      "sign", "floor", "ceil",      "round",   "sqrt", "rsqrt", "exp",  "expm1",
+    "log",  "log1p",    "sin",  "cos",   "tan",       "tanh",    "sinh", "cosh",  "asin", "acos",
+    "atan", "logistic", "erf",  "erfc",  "is_finite", "rounded", "not",  "real",  "imag"};
 constexpr std::string_view binary_names[] = {"add", "sub", "mul", "div", "rem",        "pow",         "atan2",
                                              "max", "min", "eq",  "ne",  "lt",         "le",          "gt",
                                              "ge",  "and", "or",  "xor", "shift_left", "shift_right", "complex"};

@@ -41,6 +41,7 @@ enum class Unary : std::uint8_t {
   erf,
   erfc,
   is_finite,
+  rounded,  // the number itself, which no operation that reads it makes one with the operation that gave it (x·y + z)
   not_,
   real,  // of a complex number
   imag

@@ -17,4 +17,16 @@ ProgramRef strictly(const ProgramRef& program) {
   });
 }
 
+ProgramRef as_op_by_op(const ProgramRef& program) {
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("as_op_by_op")(program->hash()).finish(), [&] {
+    return rewritten(*program, [&](Replay& replay) {
+      for (const Eqn& eqn : program->eqns()) {
+        Scope::top()->numerics = rule_of<LowerElement>(*eqn.op) != nullptr ? Numerics::strict : Numerics::relaxed;
+        replay.bind_eqn(eqn);
+      }
+    });
+  });
+}
+
 }  // namespace tenon

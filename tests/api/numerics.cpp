@@ -71,6 +71,31 @@ TEST(Strict, NoPassTakesSumsElsewhere) {
   expect_in_order(of_mean, telling({30, 30}), telling({30, 30}));
 }
 
+// Numbers of all bits between 1/2 and 2.
+Array of_many_bits(std::int64_t n, DType dtype, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> all(static_cast<std::size_t>(n));
+  for (double& x : all) x = std::ldexp(static_cast<double>(random() >> 11), -53) * 1.5 + 0.5;
+  return tn::convert(tn::array(std::span<const double>(all)), dtype);
+}
+
+TEST(Strict, ProductsAreRoundedBeforeTheyAreAdded) {
+  const auto line = [](Array x, Array y, Array z) { return x * y + z; };
+  const auto difference = [](Array x, Array y, Array z) { return z - tn::square(x) * -y; };
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::c64, DType::c128}) {
+    SCOPED_TRACE(name(dtype));
+    const Array x = of_many_bits(1000, dtype, 1), y = of_many_bits(1000, dtype, 2), z = of_many_bits(1000, dtype, 3);
+    EXPECT_TRUE(tn::array_equal(tn::jit(line, {.numerics = Numerics::strict})(x, y, z), line(x, y, z)));
+    EXPECT_TRUE(tn::array_equal(tn::jit(difference, {.numerics = Numerics::strict})(x, y, z), difference(x, y, z)));
+  }
+  const Array x = of_many_bits(1000, DType::f64, 1), y = of_many_bits(1000, DType::f64, 2);
+  EXPECT_FALSE(tn::array_equal(tn::jit(line)(x, y, x), line(x, y, x)));
+  const auto steps = [](Array x) {
+    return tn::scan([](Array c, Array x) { return std::pair(c * 0.7 + x, c); }, tn::zeros({}, DType::f64), x).second;
+  };
+  expect_in_order(steps, x);
+}
+
 TEST(Strict, AScopeIsAsGoodAsAnOption) {
   const Array x = telling({100'000});
   const auto total = [](Array x) { return tn::sum(x); };

@@ -257,6 +257,8 @@ Value* emit_unary(Builder& b, Unary op, Value* value, const Range& range) {
       return erfc_of(x).v;
     case Unary::is_finite:
       return b.CreateFCmpOLT(abs(x).v, llvm::ConstantFP::getInfinity(value->getType()));
+    case Unary::rounded:
+      return intrinsic(b, llvm::Intrinsic::arithmetic_fence, value);
     case Unary::not_:
     case Unary::real:
     case Unary::imag:

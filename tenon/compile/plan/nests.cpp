@@ -23,6 +23,14 @@ std::vector<const void*> key_of(std::span<const Expr> index) {
   return key;
 }
 
+// What could become one operation with a sum that it is a term of: a product, and a sign that a product takes over.
+bool may_be_contracted(const Expr& e) {
+  if (!is_inexact(e.dtype())) return false;
+  if (e.kind() == Expr::Kind::unary) return e.node().unary == kernel::Unary::neg;
+  return e.kind() == Expr::Kind::binary &&
+         (e.node().binary == kernel::Binary::mul || e.node().binary == kernel::Binary::complex);
+}
+
 }  // namespace
 
 // Equal indices are one node, whichever eqns have made them: what is computed at an index is computed once.
@@ -52,9 +60,11 @@ Expr BlockPlanner::element_at(Var v, std::span<const Expr> index) {
   for (Var i : eqn.in) in.push_back(program_.type(i));
   for (Var o : eqn.out) out.push_back(program_.type(o));
   const auto& rule = rule_of<LowerElement>(*eqn.op)->rule;
-  const Expr value =
+  Expr value =
       rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); },
             [&](const Dim& size) { require_not_negative(size); }});
+  if (eqn.numerics == Numerics::strict && may_be_contracted(value))
+    value = kernel::unary(kernel::Unary::rounded, value);
   nest_.memo.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()), value));
   return value;
 }

@@ -12,6 +12,8 @@ constexpr Instruction nothing{0, 0, 0, false}, read{1, 0, 0.06, false}, one{1, 1
 
 const Instruction& instruction(Unary op) {
   switch (op) {
+    case Unary::rounded:
+      return nothing;
     case Unary::neg:
     case Unary::abs:
     case Unary::floor:

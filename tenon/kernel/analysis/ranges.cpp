@@ -32,6 +32,8 @@ Range rising(double (*f)(double), Range x, bool negative_zero) { return outward(
 
 Range unary(Unary op, Range x) {
   switch (op) {
+    case Unary::rounded:
+      return x;
     case Unary::neg:
       return {-x.high, -x.low, x.low <= 0 && x.high >= 0};
     case Unary::abs:
