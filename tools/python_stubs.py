@@ -196,11 +196,17 @@ def home_of(module, name, function):
     if home == module or home not in MODULES:
         return None
     there = importlib.import_module(f"tenon.{home}")
-    return next(((home, n) for n in (function.__name__, name) if getattr(there, n, None) is function), None)
+    return next(((home, n) for n in (function.__name__, name) if written(getattr(there, n, None)) is function), None)
+
+
+def written(value):
+    """The function of Python's that a public one is made of."""
+    return value.__wrapped__ if type(value).__name__ == "Function" else value  # of tenon._core
 
 
 def entry(module, name, value):
     """(lines that import, lines that declare) a public name."""
+    value = written(value)
     home = getattr(value, "__module__", None) or ""
     if isinstance(value, types.ModuleType):
         parent = value.__name__.rpartition(".")[0]

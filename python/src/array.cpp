@@ -12,6 +12,7 @@
 #include "interchange.h"
 #include "numeric.h"
 #include "operands.h"
+#include "repeated.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -78,6 +79,18 @@ PyObject* unary(const char* name, PyObject* a) {
   return guarded([&] { return new_array(call_op(name, [&] { return F(Operand(array_of(a), Source())); })); });
 }
 
+// An operator of several ops: where it is repeated, it is compiled.
+template <Binary* F>
+PyObject* composed(const char* name, PyObject* a, PyObject* b) {
+  const auto taken = [](PyObject* x) { return is_array(x) || PyLong_CheckExact(x) != 0 || PyFloat_CheckExact(x) != 0; };
+  if (!taken(a) || !taken(b)) return binary<F>(name, a, b);
+  return guarded([&] {
+    static PyObject* const f = repeated(nb::module_::import_("tenon._core").attr(name)).release().ptr();
+    PyObject* const args[] = {a, b};
+    return PyObject_Vectorcall(f, args, 2, nullptr);
+  });
+}
+
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary<numeric::power>("power", a, b);
@@ -85,10 +98,10 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 
 PyObject* divmod(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
-    const nb::object quotient = nb::steal(binary<tenon::floor_divide>("floor_divide", a, b));
+    const nb::object quotient = nb::steal(composed<tenon::floor_divide>("floor_divide", a, b));
     if (!quotient) throw nb::python_error();
     if (quotient.ptr() == Py_NotImplemented) Py_RETURN_NOTIMPLEMENTED;
-    const nb::object rest = nb::steal(binary<tenon::remainder>("remainder", a, b));
+    const nb::object rest = nb::steal(composed<tenon::remainder>("remainder", a, b));
     if (!rest) throw nb::python_error();
     return nb::make_tuple(quotient, rest).release().ptr();
   });
@@ -300,6 +313,8 @@ PyMemberDef members[] = {
 
 #define TENON_BINARY(slot, name, function) \
   {slot, reinterpret_cast<void*>(+[](PyObject* a, PyObject* b) { return binary<function>(name, a, b); })}
+#define TENON_COMPOSED(slot, name, function) \
+  {slot, reinterpret_cast<void*>(+[](PyObject* a, PyObject* b) { return composed<function>(name, a, b); })}
 #define TENON_UNARY(slot, name, function) \
   {slot, reinterpret_cast<void*>(+[](PyObject* a) { return unary<function>(name, a); })}
 
@@ -319,8 +334,8 @@ PyType_Slot slots[] = {
     TENON_BINARY(Py_nb_subtract, "subtract", tenon::operator-),
     TENON_BINARY(Py_nb_multiply, "multiply", numeric::multiply),
     TENON_BINARY(Py_nb_true_divide, "true_divide", numeric::true_divide),
-    TENON_BINARY(Py_nb_floor_divide, "floor_divide", tenon::floor_divide),
-    TENON_BINARY(Py_nb_remainder, "remainder", tenon::remainder),
+    TENON_COMPOSED(Py_nb_floor_divide, "floor_divide", tenon::floor_divide),
+    TENON_COMPOSED(Py_nb_remainder, "remainder", tenon::remainder),
     TENON_BINARY(Py_nb_matrix_multiply, "matmul", tenon::matmul),
     TENON_BINARY(Py_nb_and, "bitwise_and", tenon::operator&),
     TENON_BINARY(Py_nb_or, "bitwise_or", tenon::operator|),
@@ -349,6 +364,7 @@ PyType_Slot slots[] = {
 };
 
 #undef TENON_BINARY
+#undef TENON_COMPOSED
 #undef TENON_UNARY
 
 PyType_Spec spec{"tenon.Array", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT, slots};

@@ -41,6 +41,7 @@ NB_MODULE(_core, module) {
   add_custom_rules(module);
   add_transforms(module);
   add_jit(module);
+  add_repeated(module);
   add_loops(module);
   add_lists(module);
   add_refs(module);

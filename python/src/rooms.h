@@ -24,6 +24,7 @@ void add_nn(nb::module_& module);           // nn.cpp
 void add_custom_rules(nb::module_& module);
 void add_transforms(nb::module_& module);   // transforms.cpp
 void add_jit(nb::module_& module);          // jit.cpp
+void add_repeated(nb::module_& module);     // repeated.cpp
 void add_loops(nb::module_& module);        // loops.cpp
 void add_lists(nb::module_& module);        // lists.cpp
 void add_refs(nb::module_& module);         // refs.cpp

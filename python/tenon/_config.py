@@ -10,7 +10,8 @@ def _setting(get, set_, doc):
 class _Config:
     """tn.config: `x64`, on (the default), keeps 64-bit data as it is, as in NumPy; off, it becomes 32-bit, as in JAX.
     `debug_nans` and `debug_infs` are what the contexts tn.debug_nans() and tn.debug_infs() set: results are looked
-    through for NaN, or for infinities. `disable_jit` makes jit() return functions as they are.
+    through for NaN, or for infinities. `compile_repeated_calls`, on by default, says whether functions of the package that are
+    called often outside of jit are compiled. `disable_jit` makes jit() return functions as they are.
 
     >>> import tenon as tn
     >>> tn.config.update("jax_debug_nans", False)
@@ -21,6 +22,8 @@ class _Config:
     x64 = _setting(_core.x64, _core.set_x64, "Whether 64-bit data stays 64-bit.")
     debug_nans = _setting(_core.debug_nans, _core.set_debug_nans, "Whether a NaN in a result is a FloatingPointError.")
     debug_infs = _setting(_core.debug_infs, _core.set_debug_infs, "Whether an infinity in a result is a FloatingPointError.")
+    compile_repeated_calls = _setting(_core.compile_repeated_calls, _core.set_compile_repeated_calls,
+                                      "Whether functions of the package that are called often are compiled.")
 
     @property
     def disable_jit(self):

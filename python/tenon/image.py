@@ -3,7 +3,7 @@
 import enum
 import operator
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon.numpy import asarray
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
@@ -62,3 +62,5 @@ def scale_and_translate(image, shape, spatial_dims, scale, translation, method, 
     """
     return _core.tn.image.scale_and_translate(asarray(image), shape, [operator.index(d) for d in spatial_dims], asarray(scale),
                                      asarray(translation), method=_name(method), antialias=bool(antialias))
+
+_repeated.public(globals())

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon import numpy as tnp
 from tenon._matrix_functions import *  # noqa: F403
 from tenon._matrix_functions import __all__ as _matrix_functions
@@ -399,3 +399,5 @@ def dft(n, scale=None, *, dtype=None):
     made = np.exp(-2j * np.pi / max(n, 1) * (np.outer(at, at) % max(n, 1)))
     made = made / {None: 1.0, "sqrtn": math.sqrt(max(n, 1)), "n": max(n, 1)}[scale]
     return tnp.array(made, dtype)
+
+_repeated.public(globals())

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tenon import _core, _sizes
+from tenon import _core, _repeated, _sizes
 from tenon import numpy as tnp
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -53,3 +53,5 @@ segment_sum = _segments("segment_sum", "add", lambda dtype: 0, "The sums")
 segment_prod = _segments("segment_prod", "multiply", lambda dtype: 1, "The products")
 segment_max = _segments("segment_max", "max", functools.partial(_start, above=False), "The largest")
 segment_min = _segments("segment_min", "min", functools.partial(_start, above=True), "The smallest")
+
+_repeated.public(globals())

@@ -336,11 +336,11 @@ def test_functions_that_differ_in_numbers_share_code():
 def test_cache_info_counts():
     tn.clear_caches()
     info = tn.cache_info()
-    assert set(info) - {"fourier"} == {"traces", "transformations", "executables", "ops", "code"}
+    assert set(info) - {"fourier"} == {"traces", "transformations", "executables", "ops", "code", "repeated calls"}
     assert all(i.entries == 0 for i in info.values()), info
     f = tn.jit(lambda x: tnp.sin(x) + 12.5)
     tn.grad(f)(1.0), f(2.0), f(3.0), tnp.cos(tnp.ones(17)), tnp.fft.fft(tnp.ones(17))
     after = tn.cache_info()
     assert after["traces"].entries >= 1 and after["executables"].entries >= 2 and after["ops"].entries >= 1
     assert after["transformations"].entries > 0 and after["transformations"].bytes > 0
-    assert all(after[n].misses > info[n].misses for n in info)
+    assert all(after[n].misses > info[n].misses for n in info if n != "repeated calls")

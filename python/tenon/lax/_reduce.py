@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core, tree
 from tenon import numpy as tnp
+from tenon._repeated import written
 from tenon.lax._elementwise import add, max, min, mul  # noqa: A004
 from tenon.numpy._shapes import _axes
 
@@ -35,7 +36,7 @@ def _gathered(x, axes):
 _KNOWN = {combine: reduction for combines, reduction in (
     ((add, tnp.add, _core.add), _core.tn.sum), ((mul, tnp.multiply, _core.multiply), _core.tn.prod),
     ((max, tnp.maximum, _core.maximum), _core.tn.order.largest), ((min, tnp.minimum, _core.minimum), _core.tn.order.smallest))
-    for combine in combines}
+    for combine in map(written, combines)}
 
 
 def reduce(operands, init_values, computation, dimensions, out_sharding=None):
@@ -78,7 +79,7 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
 
 def _known(computation, arrays):
     try:
-        return _KNOWN.get(computation) if len(arrays) == 1 and arrays[0].dtype.kind != "b" else None
+        return _KNOWN.get(written(computation)) if len(arrays) == 1 and arrays[0].dtype.kind != "b" else None
     except TypeError:  # not hashable
         return None
 

@@ -1,6 +1,6 @@
 """Factors of matrices and systems, by the names of jax.lax.linalg."""
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon import numpy as tnp
 
 __all__ = ["cholesky", "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",
@@ -181,3 +181,5 @@ def cholesky_update(r_matrix, w_vector):
     [[1.0, 0.0], [0.0, 1.25]]
     """
     return _core.tn.linalg.cholesky_update(tnp.asarray(r_matrix), tnp.asarray(w_vector))
+
+_repeated.public(globals())

@@ -4,7 +4,7 @@ parts, then of imaginary ones."""
 import math
 import operator
 
-from tenon import _core, _sizes
+from tenon import _core, _repeated, _sizes
 from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
@@ -240,3 +240,5 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     attention = _core.tn.dot_product_attention_sums if return_residual else _core.tn.dot_product_attention
     return attention(query, key, value, bias=bias, mask=mask, scale=scale, is_causal=is_causal, query_lengths=query_seq_lengths,
                      key_lengths=key_value_seq_lengths, window=local_window_size)
+
+_repeated.public(globals())

@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from tenon import _lazy
+from tenon import _lazy, _repeated
 from tenon._core import Array as ndarray
 from tenon.numpy._dtypes import *  # noqa: F403
 from tenon.numpy._dtypes import bool, bool_, dtype  # noqa: A004, F401
@@ -32,3 +32,5 @@ euler_gamma = 0.5772156649015329
 newaxis = None
 
 __getattr__, __dir__ = _lazy.later(globals(), ("fft", "linalg"), ("_special", "_sets", "_histograms", "_bits", "_fits", "_windows"))
+
+_repeated.public(globals(), ("array", "asarray", "copy", "shared"))

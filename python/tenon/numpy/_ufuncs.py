@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from tenon import _core
+from tenon._repeated import repeated
 from tenon.numpy import _elementwise, _reductions
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._functions import vectorize
@@ -190,7 +191,7 @@ class _Direct(ufunc):
 
 
 def _direct(name, nin, identity, **methods):
-    return _Direct(getattr(_elementwise, name), nin, 1, name=name, identity=identity, **methods)
+    return _Direct(repeated(getattr(_elementwise, name)), nin, 1, name=name, identity=identity, **methods)
 
 
 add = _direct("add", 2, 0, reduce=_folds("sum"), accumulate=_accumulates(_reductions.cumsum), at=_updates("add"))

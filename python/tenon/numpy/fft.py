@@ -4,7 +4,7 @@ Real numbers become c64 (c128 of f64). `norm` says what multiplies: "backward", 
 "forward", 1/n in the others; "ortho", 1/√n in both. Elements that `n` or `s` ask for beyond those of the axis are zeros.
 """
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axes
@@ -212,3 +212,5 @@ def ifftshift(x, axes=None):
     [0, 1, 2]
     """
     return _shifted("ifftshift", x, axes)
+
+_repeated.public(globals())

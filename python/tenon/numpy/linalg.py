@@ -4,7 +4,7 @@ import math
 import operator
 from typing import Any, NamedTuple
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon.numpy._creation import asarray, eye
 from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
@@ -376,3 +376,5 @@ def _order_of_matrices(order):
     if order not in (1, -1, 2, -2, math.inf, -math.inf):
         raise ValueError(f"norm: {order!r} is no order of norms of matrices.")
     return str(order) if math.isinf(order) else str(int(order))
+
+_repeated.public(globals())

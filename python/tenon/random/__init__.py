@@ -7,7 +7,9 @@ A key is u32[2], of Threefry, u32[4], of Philox, or u32[8], of PCG. Nothing is c
 (2,)
 """
 
-from tenon import _lazy
+from tenon import _lazy, _repeated
 from tenon.random._draws import *  # noqa: F403
 
 __getattr__, __dir__ = _lazy.later(globals(), rooms=("_gammas",))
+
+_repeated.public(globals())

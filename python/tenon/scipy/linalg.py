@@ -4,7 +4,7 @@ Matrices stand in the last two axes; the axes before them are a batch. `overwrit
 and `lwork` are taken and have no effect.
 """
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon import linalg as _both
 from tenon import numpy as tnp
 from tenon._matrix_functions import (  # noqa: F401
@@ -126,3 +126,5 @@ def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=
         raise ValueError(f"svd: lapack_driver is 'gesdd' or 'gesvd', not {lapack_driver!r}.")
     a = tnp.asarray(a)
     return _core.tn.linalg.svd(a, full_matrices=bool(full_matrices)) if compute_uv else _core.tn.linalg.svdvals(a)
+
+_repeated.public(globals())

@@ -2,7 +2,7 @@
 
 import operator
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon.numpy import asarray
 
 __all__ = ["map_coordinates"]
@@ -20,3 +20,5 @@ def map_coordinates(input, coordinates, order, mode="constant", cval=0.0):
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: splines of order {order} are not here; orders 0 and 1 are.")
     return _core.tn.ndimage.map_coordinates(asarray(input), [asarray(c) for c in coordinates], order=order, mode=mode, fill=cval)
+
+_repeated.public(globals())

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon.numpy import asarray
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "istft", "stft", "welch"]
@@ -194,3 +194,5 @@ def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, in
     return _core.tn.signal.istft(x, rate=fs, window=_window("istft", window, segment), segment=segment, overlap=noverlap,
                                   length=nfft, onesided=bool(input_onesided), boundary=bool(boundary),
                                   time_axis=operator.index(time_axis), frequency_axis=operator.index(freq_axis))
+
+_repeated.public(globals())

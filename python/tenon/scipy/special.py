@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _repeated
 from tenon._library.special import (  # noqa: F401
     bernoulli, beta, betainc, betaln, boxcox, boxcox1p, dawsn, digamma, digamma as psi, entr, erfcx, exp1, expi, expn, fresnel, gamma,
     gammainc, gammaincc, gammasgn, hyp1f1, hyp2f1, i0, i0e, i1, i1e, kl_div, lgamma as gammaln, loggamma, logit, multigammaln, ndtr,
@@ -76,3 +76,5 @@ __all__ = [
     "owens_t", "poch", "polygamma", "psi", "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz",
     "xlog1py", "xlogy", "zeta",
 ]
+
+_repeated.public(globals())

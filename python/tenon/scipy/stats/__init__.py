@@ -1,5 +1,6 @@
 """Distributions of probability, each a module, and statistics of samples, by the names of jax.scipy.stats."""
 
+from tenon import _repeated
 from tenon.scipy.stats import (  # noqa: F401
     bernoulli, beta, betabinom, binom, cauchy, chi2, dirichlet, expon, gamma, gennorm, geom, gumbel_l,
     gumbel_r, laplace, logistic, multinomial, multivariate_normal, nbinom, norm, pareto, poisson, t,
@@ -13,3 +14,5 @@ __all__ = [
     "nbinom", "norm", "pareto", "poisson", "rankdata", "sem", "t", "truncnorm", "uniform", "vonmises",
     "wrapcauchy",
 ]
+
+_repeated.public(globals())

@@ -1,0 +1,455 @@
+#include "repeated.h"
+
+#include <structmember.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "array.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "executor.h"
+#include "finite.h"
+#include "rooms.h"
+#include "source_lines.h"
+#include "tenon/api/jit.h"
+#include "tenon/api/numerics.h"
+#include "tenon/api/rewrites.h"
+#include "tenon/api/trace.h"
+#include "tenon/base/caches.h"
+#include "tenon/rewrite/strictly.h"
+#include "trees.h"
+
+namespace tenon::python {
+namespace {
+
+using namespace api_detail;
+
+// So many calls of a kind run op by op: compiling takes as long as some hundred of them.
+constexpr int before_compiling = 64;
+constexpr std::size_t most_kinds = 1024;  // of a function
+// A function of which so many kinds look at values, or compute nothing, and none is otherwise, runs as it is.
+constexpr int enough_failed = 4;
+
+// Of which kind a call is: the types of its arrays, and what else it is given, by value.
+class CallKind {
+ public:
+  static constexpr std::size_t most_bytes = 248, most_arrays = 16, most_objects = 8;
+  // Of more elements than these the work of an op is more than what it costs to find it.
+  static constexpr std::int64_t most_elements = 4096;
+  static constexpr int deepest = 4;
+
+  // False where it cannot be told, or is of too much.
+  bool tell(PyObject* object, int depth = 0);
+  // What is the same only where it is the same object.
+  bool tell_object(PyObject* object) {
+    if (object_count_ == most_objects) return false;
+    objects_[object_count_++] = object;
+    return add('P', object);
+  }
+
+  std::string_view key() const { return {bytes_.data(), count_}; }
+  std::span<const Array* const> arrays() const { return {arrays_.data(), array_count_}; }
+  std::span<PyObject* const> objects() const { return {objects_.data(), object_count_}; }
+
+ private:
+  bool add_bytes(const void* data, std::size_t size) {
+    if (count_ + size > most_bytes) return false;
+    std::memcpy(bytes_.data() + count_, data, size);
+    count_ += size;
+    return true;
+  }
+  template <class... T>
+  bool add(char form, const T&... parts) {
+    return add_bytes(&form, 1) && (add_bytes(&parts, sizeof parts) && ...);
+  }
+  bool tell_array(const Array& x);
+  bool tell_text(PyObject* text);
+  bool tell_sequence(char form, PyObject* sequence, int depth);
+
+  std::array<char, most_bytes> bytes_;
+  std::array<const Array*, most_arrays> arrays_;
+  std::array<PyObject*, most_objects> objects_;
+  std::size_t count_ = 0, array_count_ = 0, object_count_ = 0;
+  std::int64_t elements_ = 0;
+};
+
+bool is_numpy_dtype(PyObject* object) {
+  static PyObject* const type = nb::module_::import_("numpy").attr("dtype").inc_ref().ptr();
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+bool CallKind::tell_array(const Array& x) {
+  if (array_count_ == most_arrays) return false;
+  arrays_[array_count_++] = &x;
+  if (const Scalar* number = x.number()) return add('n', number->dtype(), x.weak());
+  const Buffer* buffer = x.buffer();
+  if (buffer == nullptr) return false;
+  elements_ += buffer->elements();
+  return elements_ <= most_elements && add('a', buffer->dtype(), x.weak(), buffer->rank()) &&
+         add_bytes(buffer->dims().data(), buffer->rank() * sizeof(std::int64_t));
+}
+
+bool CallKind::tell_text(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  return add('s', size) && add_bytes(data, static_cast<std::size_t>(size));
+}
+
+bool CallKind::tell_sequence(char form, PyObject* sequence, int depth) {
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  if (depth == deepest || !add(form, size)) return false;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (!tell(PySequence_Fast_GET_ITEM(sequence, i), depth + 1)) return false;
+  return true;
+}
+
+bool CallKind::tell(PyObject* object, int depth) {
+  if (is_array(object)) return tell_array(array_of(object));
+  if (object == Py_None) return add('N');
+  if (PyBool_Check(object) != 0) return add(object == Py_True ? 'T' : 'F');
+  if (PyLong_CheckExact(object) != 0) {
+    int beyond = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &beyond);
+    return beyond == 0 && add('i', value);
+  }
+  if (PyFloat_CheckExact(object) != 0) return add('f', PyFloat_AS_DOUBLE(object));
+  if (PyComplex_CheckExact(object) != 0) return add('c', PyComplex_AsCComplex(object));
+  if (PyUnicode_CheckExact(object) != 0) return tell_text(object);
+  if (PyTuple_CheckExact(object) != 0) return tell_sequence('(', object, depth);
+  if (PyList_CheckExact(object) != 0) return tell_sequence('[', object, depth);
+  if (PySlice_Check(object) != 0) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return add(':') && tell(slice->start, depth) && tell(slice->stop, depth) && tell(slice->step, depth);
+  }
+  if (PyType_Check(object) != 0 || object == Py_Ellipsis || is_numpy_dtype(object)) return tell_object(object);
+  return false;
+}
+
+// The same arguments with other arrays.
+class Rebuilt {
+ public:
+  explicit Rebuilt(std::span<const Array> others) : next_(others.data()) {}
+
+  nb::object operator()(PyObject* object) {
+    if (is_array(object)) return array_object(*next_++);
+    if (PyTuple_CheckExact(object) == 0 && PyList_CheckExact(object) == 0) return nb::borrow(object);
+    nb::list all;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      all.append((*this)(PySequence_Fast_GET_ITEM(object, i)));
+    return PyList_CheckExact(object) != 0 ? nb::object(std::move(all)) : nb::object(nb::tuple(all));
+  }
+
+ private:
+  const Array* next_;
+};
+
+struct Compiled {
+  std::shared_ptr<const JitEntry> entry;
+  TreeRef result;
+
+  PyObject* run(std::span<const Array* const> arrays) const;
+};
+
+struct Kind {
+  int calls = 0;
+  std::shared_ptr<const Compiled> compiled;
+  Objects objects;  // whose addresses are in the key
+};
+
+// A function, and what has become of its calls, kind by kind.
+struct State {
+  nb::object f;
+  std::string name;
+  std::unordered_map<std::string, Kind> kinds;
+  std::string key;
+  int failed = 0;  // how many kinds could not be compiled, or need not be; -1 where any could
+};
+
+struct RepeatedObject {
+  PyObject ob_base;
+  vectorcallfunc call;
+  PyObject* attributes;
+  PyObject* weak_references;
+  State* state;
+};
+State& state_of(PyObject* object) { return *reinterpret_cast<RepeatedObject*>(object)->state; }
+
+// A call as Python makes it.
+struct Call {
+  PyObject* const* args;
+  std::size_t positional;
+  PyObject* names;
+  std::size_t count() const { return positional + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)); }
+};
+
+std::unordered_set<PyObject*>& all_functions() {
+  static auto* all = new std::unordered_set<PyObject*>();
+  return *all;
+}
+std::size_t compiled_calls = 0, compilations = 0;
+
+bool compiles = true;  // a setting of the user's
+
+// In no trace, and by no rules of the user's.
+bool runs_op_by_op() {
+  return compiles && Scope::top() == nullptr && !watching() && rules_here() == nullptr &&
+         numerics_here() == Numerics::relaxed;
+}
+
+PyObject* Compiled::run(std::span<const Array* const> arrays) const {
+  ++compiled_calls;
+  const CallFrame frame(entry->frame_words());
+  std::ranges::copy(arrays, frame.leaves());
+  // The objects of the results are made first: native code's arrays go into them as they are.
+  Objects made;
+  made.reserve(entry->results());
+  for (std::size_t i = 0; i < entry->results(); ++i) {
+    made.push_back(array_object(Array()));
+    frame.results(entry->leaves())[i] = &array_of(made[i].ptr());
+  }
+  {
+    const NativeRun beside;
+    entry->run(frame.words(), 0);
+  }
+  if (made.size() == 1 && result->nodes().size() == 1) return made[0].release().ptr();
+  std::size_t i = 0;
+  return result->unflatten([&] { return made[i++].release().ptr(); });
+}
+
+// Of a call that has come often. Empty where it looks at values, computes nothing, or gives something else than arrays.
+Compiled compile(State& s, const CallKind& kind, const Call& call) {
+  Arrays leaves;
+  for (const Array* x : kind.arrays()) leaves.push_back(*x);
+  TreeRef result;
+  const auto function = [&](std::span<const Array> in) {
+    Rebuilt rebuilt(in);
+    Objects args;
+    std::vector<PyObject*> places;
+    for (std::size_t i = 0; i < call.count(); ++i) places.push_back(args.emplace_back(rebuilt(call.args[i])).ptr());
+    const nb::object made = nb::steal(PyObject_Vectorcall(s.f.ptr(), places.data(), call.positional, call.names));
+    if (!made) throw nb::python_error();
+    Objects parts;
+    result = flatten(made, parts);
+    Arrays all;
+    for (const nb::object& part : parts) {
+      if (!is_array(part.ptr())) throw TreeError("a repeated call gives something else than arrays.", "");
+      all.push_back(array_of(part.ptr()));
+    }
+    return all;
+  };
+  try {
+    const SourceScope place(Source(), s.name);
+    EntryParts parts;
+    parts.traced = trace_for_calls(function, leaves, parts.what_for, s.name);
+    if (parts.traced.program->eqns().empty()) throw TreeError("a repeated call gives what it is given.", "");
+    parts.traced.program = as_op_by_op(parts.traced.program);
+    parts.donation = {std::vector<bool>(leaves.size()), std::vector<std::size_t>(leaves.size())};
+    parts.signature = Signature::of_leaves(leaves);
+    const auto entry = std::make_shared<const JitEntry>(nullptr, std::move(parts));
+    {
+      const NativeRun beside;
+      entry->prepare();
+    }
+    s.failed = -1;
+    ++compilations;
+    return {entry, std::move(result)};
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+  } catch (const Error&) {
+    // What is wrong is told where it runs op by op.
+  }
+  if (s.failed >= 0) ++s.failed;
+  return {};
+}
+
+struct Found {
+  std::shared_ptr<const Compiled> compiled;
+  bool may_be_compiled = false;  // later
+};
+
+// Calls of ever other numbers leave what is compiled.
+void make_room(State& s) {
+  std::erase_if(s.kinds, [](const auto& each) { return each.second.compiled == nullptr; });
+  if (s.kinds.size() > most_kinds / 2) s.kinds.clear();
+}
+
+// What a call of this kind runs, compiled now if it has come often enough.
+Found find(State& s, const CallKind& kind, const Call& call) {
+  s.key = kind.key();
+  auto found = s.kinds.find(s.key);
+  if (found == s.kinds.end()) {
+    if (s.kinds.size() == most_kinds) make_room(s);
+    found = s.kinds.try_emplace(s.key).first;
+    for (PyObject* object : kind.objects()) found->second.objects.push_back(nb::borrow(object));
+  }
+  if (found->second.compiled != nullptr) return {found->second.compiled};
+  if (found->second.calls > before_compiling) return {};
+  if (++found->second.calls <= before_compiling) return {.may_be_compiled = true};
+  // Other threads, and the function itself, may call it meanwhile.
+  Compiled made = compile(s, kind, call);
+  found = s.kinds.find(std::string(kind.key()));
+  if (made.entry == nullptr || found == s.kinds.end()) return {};
+  return {found->second.compiled = std::make_shared<const Compiled>(std::move(made))};
+}
+
+// While a function runs op by op that may be compiled as a whole, those that it calls are not compiled by themselves.
+thread_local bool within_another = false;
+
+bool tell(CallKind& kind, const Call& call) {
+  kind.tell(x64_enabled ? Py_True : Py_False);
+  for (std::size_t i = 0; i < call.count(); ++i) {
+    if (i >= call.positional &&
+        !kind.tell_object(PyTuple_GET_ITEM(call.names, static_cast<Py_ssize_t>(i - call.positional))))
+      return false;
+    if (!kind.tell(call.args[i])) return false;
+  }
+  return true;
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
+  State& s = state_of(self);
+  if (within_another || s.failed == enough_failed || !runs_op_by_op())
+    return PyObject_Vectorcall(s.f.ptr(), args, count, names);
+  const Call given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
+  CallKind kind;
+  if (!tell(kind, given)) return PyObject_Vectorcall(s.f.ptr(), args, count, names);
+  Found found;
+  PyObject* made = guarded([&]() -> PyObject* {
+    found = find(s, kind, given);
+    return found.compiled == nullptr ? nullptr : found.compiled->run(kind.arrays());
+  });
+  if (made != nullptr || PyErr_Occurred() != nullptr) return made;
+  within_another = found.may_be_compiled;
+  made = PyObject_Vectorcall(s.f.ptr(), args, count, names);
+  within_another = false;
+  return made;
+}
+
+// --- the type ---
+
+void destroy(PyObject* self) {
+  auto* repeated = reinterpret_cast<RepeatedObject*>(self);
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  all_functions().erase(self);
+  if (repeated->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(repeated->attributes);
+  delete repeated->state;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  const auto* repeated = reinterpret_cast<RepeatedObject*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(repeated->attributes);
+  if (repeated->state != nullptr) Py_VISIT(repeated->state->f.ptr());
+  return 0;
+}
+int clear(PyObject* self) {
+  auto* repeated = reinterpret_cast<RepeatedObject*>(self);
+  Py_CLEAR(repeated->attributes);
+  if (repeated->state != nullptr) repeated->state->f.reset();
+  return 0;
+}
+
+PyObject* bound_to(PyObject* self, PyObject* object, PyObject*) {
+  if (object == nullptr || object == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, object);
+}
+PyObject* represent(PyObject* self) { return PyObject_Repr(state_of(self).f.ptr()); }
+// By its name, as functions are.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const nb::object f = state_of(self).f;
+    const nb::tuple name = nb::make_tuple(f.attr("__module__"), f.attr("__qualname__"));
+    return nb::make_tuple(nb::module_::import_("tenon._repeated").attr("of_name"), name).release().ptr();
+  });
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(RepeatedObject, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(RepeatedObject, attributes), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(RepeatedObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyGetSetDef attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bound_to)},
+    {Py_tp_members, members},
+    {Py_tp_getset, attributes},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, const_cast<char*>("A function of the package, of which calls that come often are compiled.")},
+    {0, nullptr},
+};
+PyType_Spec spec{"tenon.Function", sizeof(RepeatedObject), 0,
+                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+PyTypeObject* repeated_type = nullptr;
+
+// The kinds of all functions.
+class RepeatedCalls final : public Cache {
+ public:
+  RepeatedCalls() { enlist(); }
+  CacheInfo info() override {
+    const nb::gil_scoped_acquire gil;
+    CacheInfo sum{.name = "repeated calls", .bound = all_functions().size() * most_kinds};
+    for (PyObject* f : all_functions()) sum.entries += state_of(f).kinds.size();
+    sum.hits = compiled_calls;
+    sum.misses = compilations;
+    return sum;
+  }
+  void clear() override {
+    const nb::gil_scoped_acquire gil;
+    for (PyObject* f : all_functions()) state_of(f).kinds.clear();
+  }
+};
+
+}  // namespace
+
+nb::object repeated(nb::object f) {
+  auto* made = reinterpret_cast<RepeatedObject*>(repeated_type->tp_alloc(repeated_type, 0));
+  if (made == nullptr) throw nb::python_error();
+  made->call = call;
+  made->state = new State();
+  made->state->name = nb::cast<std::string>(f.attr("__name__"));
+  made->state->f = std::move(f);
+  all_functions().insert(reinterpret_cast<PyObject*>(made));
+  return nb::steal(reinterpret_cast<PyObject*>(made));
+}
+
+void add_repeated(nb::module_& module) {
+  nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type) throw nb::python_error();
+  repeated_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+  module.attr("Function") = type;
+  static auto* const cache = new RepeatedCalls();
+  static_cast<void>(cache);
+  module.def("repeated", repeated);
+  module.def("compile_repeated_calls", [] { return compiles; });
+  module.def("set_compile_repeated_calls", [](bool on) { compiles = on; });
+}
+
+}  // namespace tenon::python
