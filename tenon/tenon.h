@@ -38,6 +38,7 @@
 #include "tenon/api/polynomials.h"
 #include "tenon/api/quantiles.h"
 #include "tenon/api/random.h"
+#include "tenon/api/ragged.h"
 #include "tenon/api/rearrange.h"
 #include "tenon/api/reductions.h"
 #include "tenon/api/ref.h"

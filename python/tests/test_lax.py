@@ -5,7 +5,7 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
-from tenon import lax
+from tenon import lax, test_util
 
 F32 = tnp.float32(1.5)
 
@@ -200,16 +200,66 @@ def test_groups_of_what_is_contracted_and_of_batches():
 
 @pytest.mark.parametrize("contract, batch, ragged, groups, sizes, text", [
     (([1], [1]), ([], []), [0, 1], [0], (3,), "exactly one lhs ragged dimension"),
-    (([1], [1]), ([], []), [2], [0], (3,), "nonnegative and less"),
-    (([1], [1]), ([], []), [0], [1], (3,), "distinct from contracting"),
-    (([1], [1]), ([], []), [1], [0], (3,), "zero group dimensions"),
-    (([1], [1]), ([], []), [0], [], (3,), "exactly one rhs group dimension"),
-    (([1], [1]), ([], []), [0], [0], (2,), "group dimension size to be 2, got 3"),
-    (([1], [1]), ([], []), [0], [0], (2, 3), r"shape \(3,\), got \(2, 3\)")])
+    (([1], [1]), ([], []), [2], [0], (3,), "ragged axis 2 of lhs"),
+    (([1], [1]), ([], []), [0], [1], (3,), "neither contracted nor of the batch"),
+    (([1], [1]), ([], []), [1], [0], (3,), "the ragged axis 1 is contracted"),
+    (([1], [1]), ([], []), [0], [], (3,), "rhs has no axis of groups"),
+    (([1], [1]), ([], []), [0], [0], (2,), r"group sizes \[2\], and not \[3\]"),
+    (([1], [0]), ([], []), [0], [2], (7,), "f32|f64"),
+    (([1], [1]), ([], []), [0], [0], (2, 3), r"group sizes \[2,3\], and not \[3\]")])
 def test_groups_that_do_not_fit(contract, batch, ragged, groups, sizes, text):
-    with pytest.raises(TypeError, match=text):
+    with pytest.raises((TypeError, ValueError), match=text):
         lax.ragged_dot_general(tnp.ones((11, 5)), tnp.ones((3, 5, 7)), tnp.ones(sizes, int),
                                lax.RaggedDotDimensionNumbers((contract, batch), ragged, groups))
+
+
+@pytest.mark.parametrize("rows, sizes", [(100, [30, 0, 50, 7]), (64, [64, 0]), (97, [0, 0, 0]), (300, [1] * 40), (50, [20, 40, 30]),
+                                         (16, [3, 4, 5, 6]), (129, [128, 1]), (40, [40, 1, 2])])
+def test_products_of_many_rows_in_groups(rows, sizes):
+    draw = np.random.default_rng(rows)
+    lhs, rhs, other = draw.normal(size=(rows, 6)), draw.normal(size=(len(sizes), 6, 5)), draw.normal(size=(rows, 5))
+    of_row = np.repeat(np.arange(len(sizes)), sizes)[:rows]
+    there = np.arange(rows) < len(of_row)
+    of_row = np.pad(of_row, (0, rows - len(of_row)))
+    rowwise = lambda a, b: tnp.where(there[:, None], tnp.einsum("mk,mkn->mn", a, b[of_row]), 0)  # noqa: E731
+    sums = np.stack([sum((np.outer(lhs[i], other[i]) for i in np.flatnonzero(there & (of_row == g))), np.zeros((6, 5)))
+                     for g in range(len(sizes))])
+    f = lambda a, b: lax.ragged_dot(a, b, np.array(sizes))  # noqa: E731
+    for call in (f, tn.jit(f)):
+        assert np.allclose(call(lhs, rhs), rowwise(lhs, rhs))
+    numbers = lax.RaggedDotDimensionNumbers((([0], [0]), ([], [])), [0], [])
+    g = lambda a, b: lax.ragged_dot_general(a, b, np.array(sizes, "uint8"), numbers)  # noqa: E731
+    for call in (g, tn.jit(g)):
+        assert np.allclose(call(lhs, other), sums)
+    for ours, theirs, args in ((f, rowwise, (lhs, rhs)), (g, None, (lhs, other))):
+        loss = lambda *x, h=ours: tnp.sum(tnp.sin(h(*x)))  # noqa: E731
+        slopes = tn.jit(tn.grad(loss, (0, 1)))(*args)
+        if theirs is not None:
+            for got, wanted in zip(slopes, tn.grad(lambda *x, h=theirs: tnp.sum(tnp.sin(h(*x))), (0, 1))(*args)):
+                assert np.allclose(got, wanted)
+        tangents = tuple(draw.normal(size=x.shape) for x in args)
+        assert np.isclose(tn.jvp(loss, args, tangents)[1], sum((s * t).sum() for s, t in zip(slopes, tangents)))
+        test_util.check_grads(loss, args, 2, eps=1e-5, rtol=1e-3, atol=1e-3)
+        lanes = tuple(np.stack([x, -x, x[::-1]]) for x in args)
+        for lane, got in enumerate(tn.vmap(ours)(*lanes)):
+            assert np.allclose(got, ours(*(x[lane] for x in lanes)))
+
+
+def test_rows_of_other_groups_are_no_part_of_a_sum():
+    lhs, rhs = np.ones((64, 3)), np.ones((2, 3, 2))
+    lhs[40:] = np.nan
+    slope = tn.grad(lambda b: tnp.sum(lax.ragged_dot(lhs, b, np.array([40, 24]))[:40]))(rhs)
+    assert (slope[0] == 40).all()
+    # More axes than rows and columns, beside and in front of the ragged one.
+    draw = np.random.default_rng(0)
+    lhs, rhs, sizes = draw.normal(size=(2, 48, 3, 4)), draw.normal(size=(3, 3, 2, 5)), np.array([10, 30, 8])
+    numbers = lax.RaggedDotDimensionNumbers((([3], [1]), ([], [])), [1], [0])
+    with pytest.raises((TypeError, ValueError)):
+        lax.ragged_dot_general(lhs, rhs, sizes, numbers)
+    rhs = draw.normal(size=(3, 4, 2, 5))
+    made = lax.ragged_dot_general(lhs, rhs, sizes, numbers)
+    for g, part in enumerate((slice(0, 10), slice(10, 40), slice(40, 48))):
+        assert np.allclose(made[:, part], np.einsum("amlk,kxy->amlxy", lhs[:, part], rhs[g]))
 
 
 def test_slope_of_hypot_at_0():

@@ -1,0 +1,305 @@
+#include "tenon/api/ragged.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <tuple>
+
+#include "tenon/api/cumulative.h"
+#include "tenon/api/loops.h"
+#include "tenon/api/searchsorted.h"
+#include "tenon/base/error.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/index.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/order.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+bool holds(const Numbers& axes, std::int64_t axis) { return std::ranges::find(axes, axis) != axes.end(); }
+
+Numbers without(std::size_t rank, std::initializer_list<const Numbers*> others) {
+  Numbers rest;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(rank); ++axis)
+    if (std::ranges::none_of(others, [&](const Numbers* axes) { return holds(*axes, axis); })) rest.push_back(axis);
+  return rest;
+}
+
+Numbers joined(std::initializer_list<Numbers> parts) {
+  Numbers all;
+  for (const Numbers& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// One product by groups: its operands, and which axes are what.
+struct Ragged {
+  Array lhs, rhs, sizes;
+  DotAxes axes;
+  std::int64_t ragged;
+  std::optional<std::int64_t> group;
+  std::optional<DType> preferred;
+
+  bool contracts() const { return holds(axes.contract_a, ragged); }
+  bool of_batch() const { return holds(axes.batch_a, ragged); }
+  Dim groups() const { return sizes.shape()[sizes.rank() - 1]; }
+  Dim rows() const { return lhs.shape()[static_cast<std::size_t>(ragged)]; }
+
+  Numbers before() const;
+  Array by_all_groups() const;
+  Array rows_by_blocks(std::int64_t block) const;
+  Array sums_by_blocks(std::int64_t block) const;
+};
+
+// The axes of lhs that the sizes may have in front of the groups.
+Numbers Ragged::before() const {
+  const auto ahead = [&](const Numbers& all) { return Numbers(all.begin(), std::ranges::find(all, ragged)); };
+  if (of_batch()) return ahead(axes.batch_a);
+  if (contracts()) return joined({axes.batch_a, ahead(axes.contract_a)});
+  return joined({axes.batch_a, ahead(without(lhs.rank(), {&axes.contract_a, &axes.batch_a}))});
+}
+
+void require_fits(std::string_view name, const Ragged& r) {
+  const auto at = [](const Array& x, std::int64_t axis) { return x.shape()[static_cast<std::size_t>(axis)]; };
+  if (!is_integer(r.sizes.dtype()))
+    throw DTypeError(fmt::format("{}: group sizes are {}.", name, r.sizes.type().text()), "They are integers.");
+  if (r.sizes.rank() == 0)
+    throw ShapeError(fmt::format("{}: group sizes are {}.", name, r.sizes.type().text()),
+                     "Give a vector of one for each group.");
+  if (r.ragged < 0 || r.ragged >= static_cast<std::int64_t>(r.lhs.rank()))
+    throw ShapeError(fmt::format("{}: the ragged axis {} of lhs, {}.", name, r.ragged, r.lhs.type().text()),
+                     "It is an axis of lhs, counted from 0.");
+  const bool inside = r.contracts() || r.of_batch();
+  if (inside == r.group.has_value())
+    throw ShapeError(fmt::format("{}: the ragged axis {} is {}, and rhs has {} axis of groups.", name, r.ragged,
+                                 inside ? "contracted or of the batch" : "neither contracted nor of the batch",
+                                 r.group ? "an" : "no"),
+                     "rhs has one where the ragged axis is neither contracted nor of the batch.");
+  if (r.group && (*r.group < 0 || *r.group >= static_cast<std::int64_t>(r.rhs.rank()) ||
+                  holds(r.axes.contract_b, *r.group) || holds(r.axes.batch_b, *r.group)))
+    throw ShapeError(fmt::format("{}: the axis {} of groups of rhs, {}.", name, *r.group, r.rhs.type().text()),
+                     "It is an axis of rhs that is neither contracted nor of the batch, counted from 0.");
+  std::vector<Dim> expected;
+  for (const std::int64_t axis : r.before()) expected.push_back(at(r.lhs, axis));
+  expected.push_back(r.group ? at(r.rhs, *r.group) : r.groups());
+  const Shape all(expected), shape = r.sizes.shape();
+  const Shape own = r.sizes.rank() == 1 ? Shape{all[all.rank() - 1]} : all;
+  bool fits = shape.rank() == own.rank();
+  for (std::size_t i = 0; fits && i < own.rank(); ++i) fits = decided_equal(shape[i], own[i]) != false;
+  if (!fits)
+    throw ShapeError(
+        fmt::format("{}: group sizes {}, and not {}, of lhs {} and rhs {}.", name, shape.text(), own.text(),
+                    r.lhs.type().text(), r.rhs.type().text()),
+        "One for each group, with the axes of the batch, and of lhs before the ragged one, in front or not.");
+}
+
+// Where each group begins and ends among the rows.
+struct Borders {
+  Array begins, ends;
+};
+Borders borders_of(const Array& sizes) {
+  const Array numbers = convert(sizes, DType::i64), ends = cumsum(numbers, -1);
+  return {ends - numbers, ends};
+}
+
+// All rows with all groups, those of others as 0.
+Array Ragged::by_all_groups() const {
+  const Borders borders = borders_of(sizes);
+  const Array places = arange(rows(), DType::i64);
+  const Array begins = expand_dims(borders.begins, -1), ends = expand_dims(borders.ends, -1);
+  const Array member = (places >= begins) & (places < ends);  // […, groups, rows]
+  Numbers where_they_go{0, ragged + 1};
+  if (sizes.rank() > 1) {
+    where_they_go = before();
+    for (std::int64_t& axis : where_they_go) ++axis;
+    where_they_go.insert(where_they_go.end(), {0, ragged + 1});
+  }
+  Numbers order(where_they_go.size());
+  std::iota(order.begin(), order.end(), std::int64_t(0));
+  std::ranges::sort(order, {}, [&](std::int64_t i) { return where_they_go[static_cast<std::size_t>(i)]; });
+  std::vector<Dim> shape(lhs.rank() + 1, Dim(1));
+  for (std::size_t i = 0; i < where_they_go.size(); ++i)
+    shape[static_cast<std::size_t>(where_they_go[i])] = member.shape()[i];
+  const Array parts = where(reshape(transpose(member, order), Shape(shape)), lhs, Array(Scalar::zero(lhs.dtype())));
+  DotAxes moved = axes;
+  for (std::int64_t& axis : moved.contract_a) ++axis;
+  for (std::int64_t& axis : moved.batch_a) ++axis;
+  if (group) {
+    moved.contract_a.insert(moved.contract_a.begin(), 0);
+    moved.contract_b.insert(moved.contract_b.begin(), *group);
+    return dot_general(parts, rhs, moved, preferred);
+  }
+  const Array made = dot_general(parts, rhs, moved, preferred);
+  return move_axis(made, static_cast<std::int64_t>(moved.batch_a.size()), 0);
+}
+
+// The rows in blocks that lie in one group each; the last of a group may reach into the next one.
+struct Blocks {
+  Array group;                // of each block; behind the last one any
+  Array first_row;            // of each block, so that all of its rows are there
+  Array from, to;             // its rows of the group; none behind the last one
+  Array begins, first_block;  // of each group
+};
+Blocks blocks_of(const Array& sizes, std::int64_t rows, std::int64_t block) {
+  const Borders borders = borders_of(sizes);
+  const Array begins = clamp(borders.begins, 0, rows), ends = clamp(borders.ends, begins, rows);
+  const Array counts = (ends - begins + (block - 1)) / block, last = cumsum(counts), first = last - counts;
+  const std::int64_t groups = sizes.size(0), most = rows / block + groups;
+  const Array number = arange(most, DType::i64);
+  const Array group = order::minimum(convert(searchsorted(last, number, Side::right), DType::i64), groups - 1);
+  const Array from = take(begins, group) + (number - take(first, group)) * block;
+  const Array to = where(number < take(last, group), order::minimum(take(ends, group), from + block), from);
+  return {group, clamp(from, 0, rows - block), from, to, begins, first};
+}
+
+// A block of an array whose first axis are rows, the rows of other groups as 0.
+Array block_of(const Array& x, std::int64_t block, const Array& first_row, const Array& from, const Array& to) {
+  Arrays start(x.rank(), Array(std::int64_t(0)));
+  start[0] = first_row;
+  std::vector<Dim> sizes = x.shape().dims();
+  sizes[0] = block;
+  const Array rows = first_row + arange(block, DType::i64);
+  std::vector<Dim> column(x.rank(), Dim(1));
+  column[0] = block;
+  const Array ours = reshape((rows >= from) & (rows < to), Shape(column));
+  return where(ours, dynamic_slice(x, start, sizes), Array(Scalar::zero(x.dtype())));
+}
+
+Dim product_of(const Array& x, const Numbers& axes) {
+  Dim all = 1;
+  for (const std::int64_t axis : axes) all = all * x.shape()[static_cast<std::size_t>(axis)];
+  return all;
+}
+void append_dims(std::vector<Dim>& to, const Array& x, const Numbers& axes) {
+  for (const std::int64_t axis : axes) to.push_back(x.shape()[static_cast<std::size_t>(axis)]);
+}
+
+// Each block times the matrix of its group.
+Array Ragged::rows_by_blocks(std::int64_t block) const {
+  const std::int64_t m = rows().value();
+  const Numbers own{ragged}, groups{*group};
+  const Numbers beside = without(lhs.rank(), {&axes.contract_a, &own});
+  const Numbers columns = without(rhs.rank(), {&axes.contract_b, &groups});
+  const Dim k = product_of(lhs, axes.contract_a), rest = product_of(lhs, beside), n = product_of(rhs, columns);
+  const Array x = reshape(transpose(lhs, joined({own, beside, axes.contract_a})), {m, rest, k});
+  const Array matrices = reshape(transpose(rhs, joined({groups, axes.contract_b, columns})), {this->groups(), k, n});
+  const Blocks blocks = blocks_of(sizes, m, block);
+  const auto step = [&](const std::tuple<Array, Array, Array, Array>& of) {
+    const auto& [group, first_row, from, to] = of;
+    const Array part = reshape(block_of(x, block, first_row, from, to), {block * rest, k});
+    return dot_general(part, row_at(matrices, group), {{1}, {0}, {}, {}}, preferred);
+  };
+  const Array made = map(step, std::tuple(blocks.group, blocks.first_row, blocks.from, blocks.to));
+  // Each row out of the block that has it.
+  const Array row = arange(m, DType::i64);
+  const Array of_row =
+      order::maximum(convert(searchsorted(blocks.begins, row, Side::right), DType::i64) - 1, Array(std::int64_t(0)));
+  const Array number = order::minimum(take(blocks.first_block, of_row) + (row - take(blocks.begins, of_row)) / block,
+                                      made.shape()[0].value() - 1);
+  const Array there = (row >= take(blocks.from, number)) & (row < take(blocks.to, number));
+  const Array place = number * block + (row - take(blocks.first_row, number));
+  const Array rows = take(reshape(made, {made.shape()[0] * block, rest * n}), place);
+  const Array filled = where(expand_dims(there, 1), rows, Array(Scalar::zero(rows.dtype())));
+  std::vector<Dim> dims{m};
+  append_dims(dims, lhs, beside);
+  append_dims(dims, rhs, columns);
+  const auto to = std::ranges::count_if(beside, [&](std::int64_t axis) { return axis < ragged; });
+  return move_axis(reshape(filled, Shape(dims)), 0, to);
+}
+
+// The products of each block, summed by groups.
+Array Ragged::sums_by_blocks(std::int64_t block) const {
+  const std::int64_t m = rows().value();
+  const auto at = std::ranges::find(axes.contract_a, ragged) - axes.contract_a.begin();
+  const Numbers own{ragged}, other{axes.contract_b[static_cast<std::size_t>(at)]};
+  Numbers rest_a = axes.contract_a, rest_b = axes.contract_b;
+  rest_a.erase(rest_a.begin() + at), rest_b.erase(rest_b.begin() + at);
+  const Numbers free_a = without(lhs.rank(), {&axes.contract_a}), free_b = without(rhs.rank(), {&axes.contract_b});
+  const Dim rest = product_of(lhs, rest_a);
+  const Array x = reshape(transpose(lhs, joined({own, rest_a, free_a})), {m, rest, product_of(lhs, free_a)});
+  const Array y = reshape(transpose(rhs, joined({other, rest_b, free_b})), {m, rest, product_of(rhs, free_b)});
+  const Blocks blocks = blocks_of(sizes, m, block);
+  const auto part_of = [&](const Array& first_row, const Array& from, const Array& to) {
+    return dot_general(block_of(x, block, first_row, from, to), block_of(y, block, first_row, from, to),
+                       {{0, 1}, {0, 1}, {}, {}}, preferred);
+  };
+  const Array one = part_of(Array(std::int64_t(0)), Array(std::int64_t(0)), Array(std::int64_t(0)));
+  std::vector<Dim> dims{groups(), one.shape()[0], one.shape()[1]};
+  const auto step = [&](const Array& sums, const std::tuple<Array, Array, Array, Array>& of) {
+    const auto& [group, first_row, from, to] = of;
+    return std::pair(sums.at(group).add(part_of(first_row, from, to)), std::tuple<>());
+  };
+  const Array sums =
+      scan(step, zeros(Shape(dims), one.dtype()), std::tuple(blocks.group, blocks.first_row, blocks.from, blocks.to))
+          .first;
+  dims.resize(1);
+  append_dims(dims, lhs, free_a);
+  append_dims(dims, rhs, free_b);
+  return reshape(sums, Shape(dims));
+}
+
+// What dot_general() refuses it tells of all rows with all groups.
+bool is_well_formed(const Ragged& r) {
+  const auto distinct = [](Numbers axes) {
+    std::ranges::sort(axes);
+    return std::ranges::adjacent_find(axes) == axes.end();
+  };
+  const Numbers &a = r.axes.contract_a, &b = r.axes.contract_b;
+  if (a.size() != b.size() || !distinct(a) || !distinct(b)) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (decided_equal(r.lhs.shape()[static_cast<std::size_t>(a[i])], r.rhs.shape()[static_cast<std::size_t>(b[i])]) ==
+        false)
+      return false;
+  return true;
+}
+
+// Rows of a block: 0 where all rows with all groups is as good.
+std::int64_t block_for(const Ragged& r) {
+  constexpr std::int64_t most = 128, least = 8;
+  if (!is_well_formed(r) || !r.rows().known() || !r.groups().known() || r.sizes.rank() > 1 || !r.axes.batch_a.empty())
+    return 0;
+  const std::int64_t rows = r.rows().value(), groups = r.groups().value();
+  if (groups < 2 || rows < 2 * least) return 0;
+  const auto mean = static_cast<std::uint64_t>(std::max<std::int64_t>(rows / groups, 1));
+  const std::int64_t block = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(mean)), least, most);
+  return (rows / block + groups) * block < rows * groups && block <= rows ? block : 0;
+}
+
+Array product(std::string_view name, Ragged r) {
+  const auto from_front = [&](Numbers& all, const Array& x) {
+    for (std::int64_t& axis : all) axis = static_cast<std::int64_t>(normalize_axis(axis, x.type(), name));
+  };
+  from_front(r.axes.contract_a, r.lhs), from_front(r.axes.batch_a, r.lhs);
+  from_front(r.axes.contract_b, r.rhs), from_front(r.axes.batch_b, r.rhs);
+  require_fits(name, r);
+  if (r.of_batch()) return dot_general(r.lhs, r.rhs, r.axes, r.preferred);
+  const std::int64_t block = block_for(r);
+  if (block == 0) return r.by_all_groups();
+  return r.contracts() ? r.sums_by_blocks(block) : r.rows_by_blocks(block);
+}
+
+}  // namespace
+
+Array ragged_dot(const Operand& lhs, const Operand& rhs, const Operand& group_sizes, std::optional<DType> preferred) {
+  constexpr std::string_view name = "ragged_dot";
+  const SourceScope place(lhs.where(), name);
+  if (lhs->rank() != 2 || rhs->rank() != 3)
+    throw ShapeError(fmt::format("{}: of {} and {}.", name, lhs->type().text(), rhs->type().text()),
+                     "lhs is [m, k], rhs [groups, k, n].");
+  return product(name, {lhs, rhs, group_sizes, {{1}, {1}, {}, {}}, 0, 0, preferred});
+}
+
+Array ragged_dot_general(const Operand& lhs, const Operand& rhs, const Operand& group_sizes, const DotAxes& axes,
+                         std::int64_t ragged, std::optional<std::int64_t> group, std::optional<DType> preferred) {
+  constexpr std::string_view name = "ragged_dot_general";
+  const SourceScope place(lhs.where(), name);
+  return product(name, {lhs, rhs, group_sizes, axes, ragged, group, preferred});
+}
+
+}  // namespace tenon
