@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -131,7 +132,8 @@ bool CallKind::tell(PyObject* object, int depth) {
   if (PyList_CheckExact(object) != 0) return tell_sequence('[', object, depth);
   if (PySlice_Check(object) != 0) {
     const auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return add(':') && tell(slice->start, depth) && tell(slice->stop, depth) && tell(slice->step, depth);
+    PyObject* const parts[] = {slice->start, slice->stop, slice->step};
+    return add(':') && std::ranges::all_of(parts, [&](PyObject* part) { return !is_array(part) && tell(part, depth); });
   }
   if (PyType_Check(object) != 0 || object == Py_Ellipsis || is_numpy_dtype(object)) return tell_object(object);
   return false;
@@ -228,7 +230,19 @@ PyObject* Compiled::run(std::span<const Array* const> arrays) const {
   return result->unflatten([&] { return made[i++].release().ptr(); });
 }
 
-// Of a call that has come often. Empty where it looks at values, computes nothing, or gives something else than arrays.
+// What is large may be a view where it runs op by op.
+bool is_small(const Program& program) {
+  std::int64_t elements = 0;
+  for (const Type& type : program.output_types()) {
+    const Dim all = type.shape.elements();
+    if (!all.known() || all.value() > 4 * CallKind::most_elements) return false;
+    elements += all.value();
+  }
+  return elements <= 4 * CallKind::most_elements;
+}
+
+// Of a call that has come often. Empty where it looks at values, computes nothing, or gives something else than arrays,
+// or large ones.
 Compiled compile(State& s, const CallKind& kind, const Call& call) {
   Arrays leaves;
   for (const Array* x : kind.arrays()) leaves.push_back(*x);
@@ -254,6 +268,7 @@ Compiled compile(State& s, const CallKind& kind, const Call& call) {
     EntryParts parts;
     parts.traced = trace_for_calls(function, leaves, parts.what_for, s.name);
     if (parts.traced.program->eqns().empty()) throw TreeError("a repeated call gives what it is given.", "");
+    if (!is_small(*parts.traced.program)) throw TreeError("a repeated call gives large arrays.", "");
     parts.traced.program = as_op_by_op(parts.traced.program);
     parts.donation = {std::vector<bool>(leaves.size()), std::vector<std::size_t>(leaves.size())};
     parts.signature = Signature::of_leaves(leaves);

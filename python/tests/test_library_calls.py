@@ -145,6 +145,13 @@ def test_nan_is_found_in_what_was_compiled():
         tn.config.update("debug_nans", False)
 
 
+def test_what_is_large_stays_a_view():
+    before = compiled()
+    for _ in range(OFTEN):
+        tnp.zeros((300, 300))
+    assert compiled() == before
+
+
 def test_what_is_public_is_a_function():
     assert tnp.arccos is tnp.acos and tn.numpy.linalg.norm is tn.linalg.norm
     assert tnp.roll.__name__ == "roll" and "moved" in tnp.roll.__doc__ and list(inspect.signature(tnp.roll).parameters)[:2] == ["a", "shift"]
