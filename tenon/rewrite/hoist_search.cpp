@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
+#include "tenon/base/estimate.h"
+#include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
@@ -164,14 +167,15 @@ class HoistSearch {
       hoist.loop = e;
       if (program_.eqns()[e].op != &loop_op() || !enter(hoist)) continue;
       std::vector<StreamEnd> ends;
-      std::set<std::size_t> cone, moved;
+      std::set<std::size_t> cone;
       look_behind(hoist, ends, cone);
       const auto note = [&](std::size_t end, std::string why) {
         notes.push_back(note_of(program_, end, e));
         notes.back().stays = std::move(why);
       };
-      const std::set<std::size_t> taken = taken_by(ends, cone, moved);
-      for (const StreamEnd& end : ends) note(end.eqn, text(spoiler(end, cone, taken)));
+      const std::vector<Kept> why = kept(ends, taken_by(ends, cone));
+      for (std::size_t i = 0; i < ends.size(); ++i)
+        if (ends[i].kind != StreamEnd::Kind::part) note(ends[i].eqn, text(why[i].by));
       for (std::size_t end = e + 1; end < program_.eqns().size(); ++end)
         if (const auto why = why_no_end(program_.eqns()[end])) note(end, *why);
     }
@@ -229,21 +233,27 @@ class HoistSearch {
     look_behind(hoist, ends, cone);
     // What is read outside of what moves needs its stack, and so does all that it is made of.
     while (true) {
-      std::set<std::size_t> moved, taken = taken_by(ends, cone, moved);
-      const auto gone =
-          std::ranges::remove_if(ends, [&](const StreamEnd& end) { return spoiler(end, cone, taken).has_value(); });
-      const bool settled = gone.empty();
-      ends.erase(gone.begin(), gone.end());
-      if (!settled) continue;
-      if (ends.empty()) return false;
+      const Taken all = taken_by(ends, cone);
+      const std::vector<Kept> why = kept(ends, all);
+      if (!std::ranges::all_of(why, &Kept::moves)) {
+        std::erase_if(ends, [&](const StreamEnd& end) { return !why[at(&end - ends.data())].moves(); });
+        continue;
+      }
+      std::set<std::size_t> taken = all.taken;
       const auto is_taken = [&](std::size_t e) { return taken.contains(e); };
+      const auto is_gone = [&](Var v) {
+        return !is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken);
+      };
+      std::erase_if(ends, [&](const StreamEnd& end) {
+        return end.kind == StreamEnd::Kind::part && is_gone(program_.eqns()[end.eqn].out[0]);
+      });
+      if (ends.empty()) return false;
       for (const auto& [v, output] : hoist.unrolled)
-        if (std::ranges::any_of(readers_[v], is_taken)) taken.insert(maker_[v]);
-      for (const Var v : loop.out)
-        hoist.gone.push_back(!is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken));
+        if (is_gone(v)) taken.insert(maker_[v]);
+      for (const Var v : loop.out) hoist.gone.push_back(is_gone(v));
       taken.insert(hoist.loop);
       hoist.taken = std::move(taken);
-      hoist.moved = std::move(moved);
+      hoist.moved = all.moved;
       hoist.ends = std::move(ends);
       hoist.steps = std::move(steps_);
       return true;
@@ -267,41 +277,102 @@ class HoistSearch {
       } else if (const auto steps = steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
+        if (reduction_of(eqn, program_) && !is_one_number(e))
+          ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }
   }
-  // The eqns that are written anew with these, of which `moved` become part of the body.
-  std::set<std::size_t> taken_by(std::span<const StreamEnd> ends, const std::set<std::size_t>& cone,
-                                 std::set<std::size_t>& moved) const {
-    std::set<std::size_t> taken;
+  // The eqns of some ends: what becomes part of the body; what is written anew or goes; and reductions whose parts the
+  // loop stacks. The second lacks what stays behind the loop for others that read it.
+  struct Taken {
+    std::set<std::size_t> moved, taken, stacked;
+  };
+  Taken taken_by(std::span<const StreamEnd> ends, const std::set<std::size_t>& cone) const {
+    Taken all;
     for (const StreamEnd& end : ends) {
-      collect(end, cone, moved);
-      taken.insert(end.eqn);
-      taken.insert(end.absorbed.begin(), end.absorbed.end());
+      collect(end, cone, all.moved);
+      all.taken.insert(end.eqn);
+      all.taken.insert(end.absorbed.begin(), end.absorbed.end());
+      if (end.kind == StreamEnd::Kind::part) all.moved.insert(end.eqn), all.stacked.insert(end.eqn);
     }
-    taken.insert(moved.begin(), moved.end());
-    return taken;
+    all.taken.insert(all.moved.begin(), all.moved.end());
+    std::set<std::size_t> between = all.moved;
+    for (const StreamEnd& end : ends) between.insert(end.absorbed.begin(), end.absorbed.end());
+    for (const std::size_t e : between | std::views::reverse)
+      if (!all.stacked.contains(e) && read_outside(program_.eqns()[e].out[0], all)) all.taken.erase(e);
+    return all;
   }
-  std::optional<Spoiler> spoiler(const StreamEnd& end, const std::set<std::size_t>& cone,
-                                 const std::set<std::size_t>& taken) const {
-    std::set<std::size_t> own;
-    collect(end, cone, own);
-    const auto read_outside = [&](Var v) -> std::optional<Spoiler> {
-      if (is_output_[v]) return Spoiler{v, {}};
-      for (const std::size_t e : readers_[v])
-        if (!taken.contains(e)) return Spoiler{v, e};
-      return {};
-    };
-    for (const std::size_t e : own)
-      for (const Var v : program_.eqns()[e].in)
-        if (steps_.contains(v))
-          if (const auto found = read_outside(v)) return found;
-    for (const std::size_t e : end.absorbed)
-      if (const auto found = read_outside(program_.eqns()[e].out[0])) return found;
-    for (const Along& a : end.of)
-      if (steps_.contains(a.var))
-        if (const auto found = read_outside(a.var)) return found;
+  std::optional<Spoiler> read_outside(Var v, const Taken& all) const {
+    if (is_output_[v]) return Spoiler{v, {}};
+    for (const std::size_t e : readers_[v])
+      if (!all.taken.contains(e)) return Spoiler{v, e};
     return {};
+  }
+
+  // Why what is made of the loop's results does not move: `by` keeps its stack. `again`: whether it moves all the same,
+  // since what stays beside it costs less than reading the stack from memory once more.
+  struct Kept {
+    std::optional<Spoiler> by;
+    bool again = true;
+    bool moves() const { return !by || again; }
+    void add(const Kept& other) {
+      if (!by) by = other.by;
+      again = again && other.again;
+    }
+  };
+  std::vector<Kept> kept(std::span<const StreamEnd> ends, const Taken& all) const {
+    std::map<std::size_t, Kept> made;  // of what moves
+    const auto kept_of = [&](Var v) {
+      Kept kept;
+      if (!steps_.contains(v)) return kept;
+      const std::size_t e = maker_[v];
+      const auto found = made.find(e);
+      if (found != made.end()) kept = found->second;
+      if (all.stacked.contains(e)) return kept;
+      if (auto by = read_outside(v, all)) {
+        kept.by = by;
+        kept.again = kept.again && (found == made.end() ? is_large(v) : is_cheap(program_.eqns()[e]));
+      }
+      return kept;
+    };
+    for (const std::size_t e : all.moved) {
+      Kept& kept = made[e];
+      for (const Var v : program_.eqns()[e].in) kept.add(kept_of(v));
+      kept.again = kept.again && !is_one_number(e);
+    }
+    std::vector<Kept> result;
+    for (const StreamEnd& end : ends) {
+      Kept& kept = result.emplace_back();
+      if (end.kind == StreamEnd::Kind::part) {
+        kept = made.at(end.eqn);
+        continue;
+      }
+      for (const Along& a : end.of) kept.add(kept_of(a.var));
+      for (const std::size_t e : end.absorbed)
+        if (const auto by = read_outside(program_.eqns()[e].out[0], all); by && !kept.by) kept.by = by;
+      // Sums and the like of all elements are those of each, which the loop takes in; others wait for each other.
+      const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product;
+      kept.again = kept.again && (by_elements || type(program_.eqns()[end.eqn].out[0]).rank() > 0);
+    }
+    return result;
+  }
+  // Of a stack: it would come from memory.
+  bool is_large(Var v) const {
+    constexpr double large = 1 << 20, shortest_row = 32;  // bytes, elements
+    const Type& t = type(v);
+    const double row = estimate(step_shape(t.shape, *steps(v)).elements());
+    return blocks_are_small() ||
+           (row >= shortest_row && estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype)) >= large);
+  }
+  // To make once more.
+  bool is_cheap(const Eqn& eqn) const {
+    constexpr double cheap = 3;  // operations
+    return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
+  }
+  // A step that sums all that it has is one for one thread.
+  bool is_one_number(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, *steps(eqn.out[0])).rank() == 0;
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.
