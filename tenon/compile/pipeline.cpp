@@ -11,6 +11,7 @@
 #include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
 #include "tenon/kernel/passes/induction_variables.h"
+#include "tenon/kernel/passes/join_steps.h"
 #include "tenon/kernel/passes/mask_stores.h"
 #include "tenon/kernel/passes/merge_reductions.h"
 #include "tenon/kernel/passes/pack_scalars.h"
@@ -132,6 +133,8 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                          [=](Function& f) { divide_prefixes(f, target); })),
       pass("compute_updates", "costly updates that go one by one, computed by vectors before",
            [=](Function& f) { compute_updates(f, target); }),
+      pass("join_steps", "steps of a loop that is one nest, several in one nest",
+           [=](Function& f) { join_steps(f, target); }),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
            [=](Function& f) { merge_reductions(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",

@@ -353,6 +353,48 @@ class Generator : RandomValues {
     outer_.pop_back();
     to.push_back(std::move(f));
   }
+  // A loop that is one nest over many elements: each combines what its own place held steps ago with what data say, in
+  // carries, in rows of a stack, or both; rows are copied, too.
+  void recurrence(Block& to) {
+    static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f64, DType::i32, DType::bf16};
+    const DType dtype = pick(dtypes);
+    const Sizes shape = chance(60) ? Sizes{65 + below(20)} : Sizes{5 + below(3), 13 + below(3)};
+    const Dim row = product_of(shape);
+    const std::int64_t count = 7 + below(20), lag = 1 + below(3);
+    const Array carry = temporary(dtype, shape), stack = temporary(dtype, {lag + count, row}),
+                rows = temporary(dtype, {count, row});
+    for (const Array& a : {carry, stack, rows}) f_.slots[a.slot].place = Slot::Place::arena;
+    to.push_back(nest_into(carry)), to.push_back(nest_into(stack));
+    forbidden_ = {carry.slot, stack.slot, rows.slot};
+    For f{f_.vars++, count, {}};
+    outer_.push_back({f.var, count});
+    const auto loops = loops_over(shape);
+    loops_ = loops;
+    const bool backwards = chance(40), stacks = chance(60), carries = !stacks || chance(50);
+    const Expr t = variable(f.var), step = backwards ? Expr(count - 1) - t : t;
+    const Expr at = offset_of(loops, std::vector<bool>(loops.size(), false), shape);
+    const auto in_row = [&](const Expr& number) { return number * kernel::size(row) + at; };
+    static const std::vector<Binary> ways{Binary::add, Binary::sub, Binary::max};
+    const auto next_of = [&](const Expr& old) { return binary(pick(ways), old, value(dtype, 2)); };
+    const Expr held = load(carry.slot, dtype, at);
+    Nest n{{}, shape, {}};
+    for (const Loop& l : loops) n.vars.push_back(l.var);
+    if (carries) n.stores.push_back({carry.slot, at, next_of(held), {}});
+    if (stacks) {
+      const Expr old = load(stack.slot, dtype, in_row(backwards ? step + Expr(lag) : step));
+      const Expr place = in_row(backwards ? step : step + Expr(lag));
+      n.stores.push_back({stack.slot, place, carries && chance(50) ? old - held : next_of(old), {}});
+    }
+    if (chance(40)) n.stores.push_back({rows.slot, in_row(step), next_of(held), {}});
+    loops_.clear(), forbidden_.clear();
+    f.body.push_back(n);
+    const bool copies = n.stores.back().slot != rows.slot && carries && chance(50);
+    if (copies) f.body.push_back(Copy{rows.slot, carry.slot, step * kernel::size(row), Expr(0), row, shape.back()});
+    outer_.pop_back();
+    to.push_back(std::move(f));
+    if (copies || n.stores.back().slot == rows.slot) written_.push_back(rows);
+    written_.push_back(carry), written_.push_back(stack);
+  }
   // Element by element, of what another array of that shape and the array itself hold.
   Nest again(const Array& to, const Array& of) {
     const std::vector<Loop> loops = loops_over(to.shape);
@@ -446,6 +488,7 @@ class Generator : RandomValues {
       } else if (way == 15) {
         const std::int64_t which = below(3);
         which == 0 ? call(to) : which == 1 ? reduced(to) : chain(to);
+        if (nesting_ == 0 && chance(30)) recurrence(to);
       } else if (nesting_ == 0 && chance(10)) {
         steps(to);
       } else if (nesting_ < 2 && way < 18) {
