@@ -131,18 +131,24 @@ class Generator : RandomValues {
   // A nest, and a reduction of what it stores.
   void reduced(Block& to) {
     static const std::vector<DType> dtypes{DType::f32, DType::f64, DType::i32};
-    const Array of = temporary(pick(dtypes), any_shape());
+    const bool rows = chance(40);
+    const Array of = temporary(pick(dtypes), rows ? Sizes{2 + below(3), 64 + below(9)} : any_shape());
     to.push_back(nest_into(of));
-    const Array result = temporary(of.dtype, {});
+    const Array result = temporary(of.dtype, rows ? Sizes{of.shape[0]} : Sizes{});
     Reduce r;
-    const std::vector<Loop> inside = loops_over(of.shape);
-    for (const Loop& l : inside) r.inner_vars.push_back(l.var), r.inner_sizes.push_back(l.size);
-    const Expr each = load(of.slot, of.dtype, offset_of(inside, std::vector<bool>(inside.size(), false), of.shape));
+    std::vector<Loop> loops = loops_over(of.shape);
+    const Expr at = offset_of(loops, std::vector<bool>(loops.size(), false), of.shape);
+    Expr each = load(of.slot, of.dtype, at);
+    if (rows)
+      r.outer_vars.push_back(loops[0].var), r.outer_sizes.push_back(loops[0].size), loops.erase(loops.begin());
+    else if (chance(30))
+      loops = {{f_.vars++, product_of(of.shape)}}, each = load(of.slot, of.dtype, variable(loops[0].var));
+    for (const Loop& l : loops) r.inner_vars.push_back(l.var), r.inner_sizes.push_back(l.size);
     r.combine = combine_of(of.dtype);
     r.initial = constant_like(each, 0);
     r.value = chance(50) ? each : each * each;
     r.slot = result.slot;
-    r.offset = Expr(0);
+    r.offset = rows ? variable(r.outer_vars[0]) : Expr(0);
     to.push_back(r);
     written_.push_back(result);
   }

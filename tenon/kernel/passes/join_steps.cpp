@@ -174,7 +174,7 @@ class Joiner {
   // each other's steps; two of longer steps.
   static std::int64_t steps_a_turn(const Instructions& step, const Dim& count) {
     constexpr std::int64_t most = 8;
-    constexpr double short_turn = 80, longest = 256, fewest_turns = 4;  // instructions
+    constexpr double short_turn = 80, longest = 128, fewest_turns = 4;  // instructions
     std::int64_t steps = most;
     while (steps > 1 && (static_cast<double>(steps) * step.number() > (steps == 2 ? longest : short_turn) ||
                          estimate(count) < fewest_turns * static_cast<double>(steps)))
