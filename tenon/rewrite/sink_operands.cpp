@@ -100,6 +100,13 @@ class Sink {
     return made;
   }
 
+  // What loops behind this one find, once it makes that.
+  void note(const Eqn& loop, const Made& made) {
+    for (const std::size_t i : made.xs) --stored_for_[loop.in[i]];
+    for (const Part& part : made.read) ++stored_for_[part.of];
+    for (const Var v : made.whole) ++stored_for_[v];
+  }
+
   Arrays bind(const Eqn& eqn, const LoopParams& p, const Made& made, const Replay& replay) const {
     const Dim& steps = steps_of(eqn);  // in the sizes of the Program, as its types
     LoopEdit edit(p, replay.operands(eqn));
@@ -424,13 +431,14 @@ ProgramRef sink_operands(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("sink_operands")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
-      const Sink sink(*program);
+      Sink sink(*program);
       for (const Eqn& eqn : program->eqns()) {
         const Made made = eqn.op == &loop_op() ? sink.made_for(eqn) : Made();
         if (made.xs.empty()) {
           replay.bind_eqn(eqn, sink_operands);
           continue;
         }
+        sink.note(eqn, made);
         const EqnScope place(eqn);
         const Params params =
             replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? sink_operands(p) : p; });

@@ -116,6 +116,12 @@ const Case cases[]{
                .first};
      },
      2, 2},
+    {"ReadByOneLoopAndMadeForAnother",
+     [](Array x, Array y, Array w) {
+       const Array mask = convert(broadcast_in_dim(w(slice(0, steps)) > 0, {steps, width}, {0}), x.dtype());
+       return Arrays{scanned(mask).second, scanned(x * mask - y, {.reverse = true}).second};
+     },
+     2, 0},
     {"OfAnotherOperand",
      [](Array x, Array y, Array) {
        const Array z = x + y;

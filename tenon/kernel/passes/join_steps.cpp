@@ -7,6 +7,7 @@
 
 #include "tenon/kernel/analysis/affine.h"
 #include "tenon/kernel/analysis/instructions.h"
+#include "tenon/kernel/analysis/joined_nests.h"
 #include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/expressions.h"
 
@@ -62,20 +63,26 @@ class Joiner {
     Dim by_step;
   };
 
-  // The step as one nest, if it is that.
+  // The step as one nest, if it is that: nests that go through the same indices, of which each reads of others and
+  // writes its own place alone, and copies of rows that they have written.
   static std::optional<Nest> nest_of(const For& loop) {
-    if (loop.body.empty()) return {};
-    const auto* first = std::get_if<Nest>(&loop.body[0].held());
-    if (first == nullptr || !first->independent || first->sizes.empty()) return {};
-    if (std::ranges::any_of(first->stores, [](const Store& s) { return bool(s.condition); })) return {};
-    Nest n = *first;
-    for (std::size_t i = 1; i < loop.body.size(); ++i) {
-      const auto* copy = std::get_if<Copy>(&loop.body[i].held());
-      const auto store = copy == nullptr ? std::nullopt : copied(*first, *copy);
-      if (!store) return {};
-      n.stores.push_back(*store);
+    std::optional<Nest> all;
+    for (const Statement& s : loop.body) {
+      if (const auto* n = std::get_if<Nest>(&s.held())) {
+        if (!n->independent || n->sizes.empty()) return {};
+        if (std::ranges::any_of(n->stores, [](const Store& s) { return bool(s.condition); })) return {};
+        all = all ? one_behind_other(*all, *n) : std::optional(*n);
+      } else if (const auto* copy = std::get_if<Copy>(&s.held()); copy != nullptr && all) {
+        if (const auto store = copied(*all, *copy))
+          all->stores.push_back(*store);
+        else
+          return {};
+      } else {
+        return {};
+      }
+      if (!all) return {};
     }
-    return n;
+    return all;
   }
 
   // Whether no two steps write the same place.

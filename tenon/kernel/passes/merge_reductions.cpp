@@ -2,46 +2,18 @@
 
 #include <algorithm>
 
+#include "tenon/kernel/analysis/joined_nests.h"
 #include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
 namespace {
 
-// Reads of what a nest stores, as the values that it stores.
-class ReadFromNest : public Rewrite {
- public:
-  explicit ReadFromNest(const Nest& nest) : nest_(nest) {}
-  bool failed = false;
-
- protected:
-  Expr load(const Expr& old, const Expr& offset) override {
-    bool elsewhere = false;
-    for (const Store& s : nest_.stores) {
-      if (s.slot != old.node().id) continue;
-      const auto read = affine(offset), written = affine(s.offset);
-      if (read && written && *read == *written) return s.value;
-      elsewhere = true;
-    }
-    failed = failed || elsewhere;
-    return Rewrite::load(old, offset);
-  }
-
- private:
-  const Nest& nest_;
-};
-
 // Whether two stores of a nest write no place in common: of the one all are even, of the other all odd.
 bool apart_by_parity(const Store& x, const Store& y) {
   const auto [base, at] = without_constant(x.offset);
   const auto [other, next] = without_constant(y.offset);
   return is_multiple(base, 2) && is_multiple(other, 2) && (next - at) % 2 != 0;
-}
-
-Expr row_major(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
-  Expr index = variable(vars[0]);
-  for (std::size_t i = 1; i < vars.size(); ++i) index = index * size(sizes[i]) + variable(vars[i]);
-  return index;
 }
 
 // A nest and a reduction that go through the same indices in the same order, with the same variables; nothing of
@@ -116,10 +88,10 @@ std::optional<Reduce> merged(const Nest& n, const Reduce& r, const Target& targe
   if (!reads) return {};
   const auto pair = with_same_indices(n, r);
   if (!pair) return {};
-  ReadFromNest from_nest(pair->nest);
+  ReadStored from_nest(pair->nest);
   Reduce result = pair->reduce;
   result.value = from_nest(result.value);
-  if (from_nest.failed) return {};
+  if (from_nest.elsewhere) return {};
   result.stores = pair->nest.stores;
   return result;
 }
