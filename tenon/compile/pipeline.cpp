@@ -22,6 +22,7 @@
 #include "tenon/kernel/passes/split_nests.h"
 #include "tenon/kernel/passes/view_products.h"
 #include "tenon/rewrite/collapse_loops.h"
+#include "tenon/rewrite/collapse_turns.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
@@ -48,6 +49,8 @@ std::span<const ProgramPass> compile_passes() {
   static constinit Lasting<const std::vector<ProgramPass>> passes;
   return passes.get([] {
     return std::vector<ProgramPass>{
+        {"collapse_turns", "elementwise steps that a loop takes several a turn, one a turn",
+         collapse_elementwise_turns},
         // Before the functions around them are inlined eqn by eqn, and again for what these had apart.
         {"roll_calls", "calls of functions that are units, where they repeat, as loops", roll_shared_calls},
         {"share_calls", "calls replaced by what they call, but for long functions that are called several times",

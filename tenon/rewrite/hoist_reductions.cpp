@@ -288,7 +288,8 @@ class LoopRebuild {
       }
       case StreamEnd::Kind::first_index: {
         const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
-        return first_index_stream(best.combine, best.initial, result, of.dtype, none_of(eqn),
+        return first_index_stream(best.combine, best.initial, result, of.dtype,
+                                  replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn),
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
       case StreamEnd::Kind::part:

@@ -150,6 +150,32 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"ArgMax", [](Array h, Array xs) { return convert(argmax(stacked(h, xs), {{0}}), DType::f64); }},
     {"ArgMinInReverse", [](Array h, Array xs) { return convert(argmin(stacked(h, xs, true), {{0}}), DType::f64); }},
     {"ArgMaxOfEqualOnes", [](Array h, Array xs) { return convert(argmax(floor(stacked(h, xs)), {{0}}), DType::f64); }},
+    {"ArgMaxOfNaNs",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return convert(argmax(where(abs(ys) < 0.7, std::nan(""), ys), {{0}}), DType::f64);
+     }},
+    {"ArgMinOfNaNsInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return convert(argmin(where(abs(ys) < 0.7, std::nan(""), ys), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfInfinities",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return convert(argmax(where(ys > 2, ys, -HUGE_VAL), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfInfinitiesInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return convert(argmax(where(ys > 2, ys, -HUGE_VAL), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfTheLeastIntegers",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       const Array least{std::numeric_limits<std::int32_t>::min()};
+       return convert(argmax(where(ys > 2, 0, broadcast_to(least, ys.shape())), {{0}}), DType::f64);
+     }},
     {"TopK", [](Array h, Array xs) { return sum(top_k(transpose(stacked(h, xs)), 3).values, 1); }},
     {"PlacesOfTopKOfEqualOnes",
      [](Array h, Array xs) {
