@@ -173,7 +173,7 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"ArgMaxOfTheLeastIntegers",
      [](Array h, Array xs) {
        const Array ys = stacked(h, xs);
-       const Array least{std::numeric_limits<std::int32_t>::min()};
+       const Array least(std::numeric_limits<std::int32_t>::min());
        return convert(argmax(where(ys > 2, 0, broadcast_to(least, ys.shape())), {{0}}), DType::f64);
      }},
     {"TopK", [](Array h, Array xs) { return sum(top_k(transpose(stacked(h, xs)), 3).values, 1); }},
