@@ -68,7 +68,7 @@ class LoopRebuild {
     const StreamEnd& end = hoist_.ends[i];
     const Eqn& eqn = program_.eqns()[end.eqn];
     const EqnScope place(eqn);
-    if (is_part(end)) return replay.set(eqn.out[0], of_all_steps(ends_[i][0], hoist_.steps.at(eqn.out[0])));
+    if (is_part(end)) return replay.set(eqn.out[0], stacked_part(end, ends_[i][0]));
     const auto holder = holder_of(end);
     if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
     const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
@@ -77,10 +77,22 @@ class LoopRebuild {
 
  private:
   static bool is_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part; }
+  // The result of a reduction over other axes than that of the steps, of what these stack.
+  Array stacked_part(const StreamEnd& end, const Array& x) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    if (end.axes.empty()) return of_all_steps(x, hoist_.steps.at(eqn.out[0]));
+    const auto behind = [&](std::int64_t axis) {
+      return axis - std::ranges::count_if(end.axes, [=](auto a) { return a < axis; });
+    };
+    StepsIn steps = end.of[0].steps;
+    steps.axis = behind(steps.axis);
+    const std::int64_t rows = reduction_of(eqn, program_)->axes[0];
+    return bind1(*eqn.op, reduction_params({behind(rows)}), {of_all_steps(x, steps)});
+  }
   // What the steps stack, as it lies behind the loop.
   Array of_all_steps(Array x, const StepsIn& steps) const {
     if (hoist_.steps_a_turn != 1)
-      x = reshape(x, x.shape().without_axis(0).with_axis(0, x.shape()[0] * hoist_.steps_a_turn));
+      x = reshape(x, x.shape().without_axis(0).without_axis(0).with_axis(0, x.shape()[0] * hoist_.steps_a_turn));
     if (!is_of_all_steps(steps)) x = slice_in_dim(x, steps.first, steps.first + steps.count, 0);
     x = move_axis(x, 0, steps.axis);
     if (!steps.chunk) return x;
@@ -360,8 +372,7 @@ class LoopRebuild {
     }
     std::size_t at = 0;
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
-      if (is_part(hoist_.ends[i]))
-        turn.parts[i].push_back(step.parts.at(key(along(program_.eqns()[hoist_.ends[i].eqn].out[0]))));
+      if (is_part(hoist_.ends[i])) turn.parts[i].push_back(part_of_step(hoist_.ends[i], step));
       if (streams_[i].initial.empty()) continue;  // another one holds it
       const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
       at += state.size();
@@ -383,6 +394,13 @@ class LoopRebuild {
       for (std::size_t k = 0; k < next.size(); ++k)
         state[k] = is_of_all_steps(steps) ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
+  }
+  // What a step stacks.
+  Array part_of_step(const StreamEnd& end, const Step& step) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    if (end.axes.empty()) return step.parts.at(key(along(eqn.out[0])));
+    const EqnScope place(eqn);
+    return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(key(end.of[0]))});
   }
   Array is_among(const StepsIn& steps, const Step& step) const {
     const Array first = size_as_array(steps.first);

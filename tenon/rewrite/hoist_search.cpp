@@ -244,9 +244,8 @@ class HoistSearch {
       const auto is_gone = [&](Var v) {
         return !is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken);
       };
-      std::erase_if(ends, [&](const StreamEnd& end) {
-        return end.kind == StreamEnd::Kind::part && is_gone(program_.eqns()[end.eqn].out[0]);
-      });
+      std::erase_if(
+          ends, [&](const StreamEnd& end) { return is_whole_part(end) && is_gone(program_.eqns()[end.eqn].out[0]); });
       if (ends.empty()) return false;
       for (const auto& [v, output] : hoist.unrolled)
         if (is_gone(v)) taken.insert(maker_[v]);
@@ -274,7 +273,9 @@ class HoistSearch {
         continue;
       } else if (auto own = end_of_steps(e)) {
         ends.push_back(std::move(*own));
-      } else if (const auto steps = steps_along(eqn)) {
+      } else if (auto rows = rows_of_number(hoist, e)) {
+        ends.push_back(std::move(*rows));
+      } else if (const auto steps = is_number_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
         if (reduction_of(eqn, program_) && !is_one_number(e))
@@ -293,7 +294,7 @@ class HoistSearch {
       collect(end, cone, all.moved);
       all.taken.insert(end.eqn);
       all.taken.insert(end.absorbed.begin(), end.absorbed.end());
-      if (end.kind == StreamEnd::Kind::part) all.moved.insert(end.eqn), all.stacked.insert(end.eqn);
+      if (is_whole_part(end)) all.moved.insert(end.eqn), all.stacked.insert(end.eqn);
     }
     all.taken.insert(all.moved.begin(), all.moved.end());
     std::set<std::size_t> between = all.moved;
@@ -343,7 +344,7 @@ class HoistSearch {
     std::vector<Kept> result;
     for (const StreamEnd& end : ends) {
       Kept& kept = result.emplace_back();
-      if (end.kind == StreamEnd::Kind::part) {
+      if (is_whole_part(end)) {
         kept = made.at(end.eqn);
         continue;
       }
@@ -351,7 +352,8 @@ class HoistSearch {
       for (const std::size_t e : end.absorbed)
         if (const auto by = read_outside(program_.eqns()[e].out[0], all); by && !kept.by) kept.by = by;
       // Sums and the like of all elements are those of each, which the loop takes in; others wait for each other.
-      const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product;
+      const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product ||
+                               end.kind == StreamEnd::Kind::part;
       kept.again = kept.again && (by_elements || type(program_.eqns()[end.eqn].out[0]).rank() > 0);
     }
     return result;
@@ -369,10 +371,52 @@ class HoistSearch {
     constexpr double cheap = 3;  // operations
     return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
-  // A step that sums all that it has is one for one thread.
-  bool is_one_number(std::size_t e) const {
+  static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
+  // Whether threads share the rows of each step.
+  bool is_divided(const Hoist& hoist) const {
+    return std::ranges::all_of(program_.eqns()[hoist.loop].params.as<LoopParams>().body->eqns(), [](const Eqn& eqn) {
+      return rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr;
+    });
+  }
+  // Of few numbers that each step of such a loop leaves of many one is made behind it.
+  bool is_number_of_few(const Hoist& hoist, std::size_t e) const {
+    constexpr double many_each = 64, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];
-    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, *steps(eqn.out[0])).rank() == 0;
+    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_one_number(e, *steps_along(eqn)) || !is_divided(hoist))
+      return false;
+    const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    return std::ranges::any_of(
+        std::views::iota(std::size_t(0), static_cast<std::size_t>(p.carries)), [&](std::size_t i) {
+          const Type& carry = type(loop.out[i]);
+          const double elements = carry.is_array() ? estimate(carry.shape.elements()) : 0;
+          return elements >= many_each * row && (blocks_are_small() || elements * estimate(*p.length) >= least);
+        });
+  }
+  // Of a reduction that makes one number of all that a large step has: as a part of the stack each step leaves its rows
+  // reduced, which threads share; the number is made of these behind the loop.
+  std::optional<StreamEnd> rows_of_number(const Hoist& hoist, std::size_t e) const {
+    constexpr std::int64_t shortest_row = 64, most_rows = 256;
+    const Eqn& eqn = program_.eqns()[e];
+    const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
+    const auto steps = form ? this->steps(eqn.in[0]) : std::nullopt;
+    if (!steps || steps->chunk || !steps_along(eqn) || !is_divided(hoist)) return {};
+    const Type& x = type(eqn.in[0]);
+    if (form->axes.size() < 2 || form->axes.size() + 1 != x.rank() || !is_large(eqn.in[0])) return {};
+    if (x.dtype != type(eqn.out[0]).dtype || computed_in(x.dtype) != x.dtype) return {};
+    const Dim rows = x.shape[at(form->axes[0])];
+    Dim row = 1;
+    for (const std::int64_t axis : form->axes | std::views::drop(1)) row = row * x.shape[at(axis)];
+    if (!blocks_are_small() && (estimate(row) < shortest_row || !rows.known() || rows.value() > most_rows)) return {};
+    const std::vector<std::int64_t> inner(form->axes.begin() + 1, form->axes.end());
+    return StreamEnd{e, StreamEnd::Kind::part, {{eqn.in[0], *steps}}, inner, {}, {}, {}};
+  }
+  // A step that sums all that it has is one for one thread.
+  bool is_one_number(std::size_t e) const { return is_one_number(e, *steps(program_.eqns()[e].out[0])); }
+  bool is_one_number(std::size_t e, const StepsIn& steps) const {
+    const Eqn& eqn = program_.eqns()[e];
+    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, steps).rank() == 0;
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.

@@ -27,7 +27,8 @@ struct Along {
   StepsIn steps;
 };
 
-// A reduction over the steps; or, as `part`, one over other axes, of which the loop stacks each step's part.
+// A reduction over the steps; or, as `part`, one over other axes, of which the loop stacks each step's part, or what is
+// left where `axes` of it are reduced.
 struct StreamEnd {
   enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, part };
   std::size_t eqn;  // whose results it is

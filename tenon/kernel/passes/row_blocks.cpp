@@ -369,8 +369,9 @@ class Divider {
       const bool products =
           std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
       const std::int64_t each = row_bytes(group, true);
+      // Rows that are read on from step to step in long runs make up for state that comes from the second level.
       const std::int64_t in_cache =
-          std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
+          std::max(2 * target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
       double vectors = 1;  // at least: each step of a loop is short
       // Where rows end apart, a block takes as many steps as any of its rows: of short steps a block is what registers
