@@ -152,6 +152,23 @@ class Generator : RandomValues {
     to.push_back(r);
     written_.push_back(result);
   }
+  // Rows of which each reads the same row of others, in tiles where these are long.
+  void rows_alike(Block& to) {
+    const Dim rows = 12 + 4 * below(4), columns = 128;
+    const Array x = temporary(DType::f32, {rows, columns}), y = temporary(DType::f32, {rows, columns}),
+                same = temporary(DType::f32, {2 * columns});
+    for (const Array& a : {x, y, same}) f_.slots[a.slot].place = Slot::Place::arena;
+    to.push_back(nest_into(x)), to.push_back(nest_into(same));
+    const std::vector<Loop> loops = loops_over(y.shape);
+    const Expr at = offset_of(loops, {false, false}, y.shape), column = variable(loops[1].var);
+    const auto of_column = [&](const Expr& offset) { return load(same.slot, same.dtype, offset); };
+    Nest n{{}, y.shape, {}};
+    for (const Loop& l : loops) n.vars.push_back(l.var);
+    const Expr scaled = load(x.slot, x.dtype, at) * of_column(column);
+    n.stores.push_back({y.slot, at, scaled + of_column(column + kernel::size(columns)), {}});
+    to.push_back(n);
+    written_.push_back(y);
+  }
   // Statements that are equal but for their numbers.
   void steps(Block& to) {
     const Array a = temporary(DType::f32, {9});
@@ -495,6 +512,7 @@ class Generator : RandomValues {
         const std::int64_t which = below(3);
         which == 0 ? call(to) : which == 1 ? reduced(to) : chain(to);
         if (nesting_ == 0 && chance(30)) recurrence(to);
+        if (nesting_ == 0 && chance(15)) rows_alike(to);
       } else if (nesting_ == 0 && chance(10)) {
         steps(to);
       } else if (nesting_ < 2 && way < 18) {
