@@ -17,6 +17,8 @@ class Generator : RandomValues {
     kernel_.inputs = static_cast<std::uint32_t>(inputs);
     if (chance(50)) f_.slots.push_back(table());
     f_.body = block(2 + below(5));
+    if (chance(15)) recurrence(f_.body);
+    if (chance(15)) rows_alike(f_.body);
     // What was computed is seen in the results.
     if (!found_.empty()) shown(f_.body);
     for (const Array& out : outputs_)
@@ -154,17 +156,16 @@ class Generator : RandomValues {
   }
   // Rows of which each reads the same row of others, in tiles where these are long.
   void rows_alike(Block& to) {
-    const Dim rows = 12 + 4 * below(4), columns = 128;
-    const Array x = temporary(DType::f32, {rows, columns}), y = temporary(DType::f32, {rows, columns}),
-                same = temporary(DType::f32, {2 * columns});
-    for (const Array& a : {x, y, same}) f_.slots[a.slot].place = Slot::Place::arena;
-    to.push_back(nest_into(x)), to.push_back(nest_into(same));
+    const Dim rows = 48 + 4 * below(4), columns = 128;
+    const Array y = temporary(DType::f32, {rows, columns}), same = temporary(DType::f32, {2 * columns});
+    for (const Array& a : {y, same}) f_.slots[a.slot].place = Slot::Place::arena;
+    to.push_back(nest_into(same));
     const std::vector<Loop> loops = loops_over(y.shape);
     const Expr at = offset_of(loops, {false, false}, y.shape), column = variable(loops[1].var);
     const auto of_column = [&](const Expr& offset) { return load(same.slot, same.dtype, offset); };
     Nest n{{}, y.shape, {}};
     for (const Loop& l : loops) n.vars.push_back(l.var);
-    const Expr scaled = load(x.slot, x.dtype, at) * of_column(column);
+    const Expr scaled = convert(DType::f32, variable(loops[0].var)) * of_column(column);
     n.stores.push_back({y.slot, at, scaled + of_column(column + kernel::size(columns)), {}});
     to.push_back(n);
     written_.push_back(y);
@@ -511,8 +512,6 @@ class Generator : RandomValues {
       } else if (way == 15) {
         const std::int64_t which = below(3);
         which == 0 ? call(to) : which == 1 ? reduced(to) : chain(to);
-        if (nesting_ == 0 && chance(30)) recurrence(to);
-        if (nesting_ == 0 && chance(15)) rows_alike(to);
       } else if (nesting_ == 0 && chance(10)) {
         steps(to);
       } else if (nesting_ < 2 && way < 18) {
