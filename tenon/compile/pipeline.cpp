@@ -11,6 +11,7 @@
 #include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
 #include "tenon/kernel/passes/induction_variables.h"
+#include "tenon/kernel/passes/join_steps.h"
 #include "tenon/kernel/passes/mask_stores.h"
 #include "tenon/kernel/passes/merge_reductions.h"
 #include "tenon/kernel/passes/pack_scalars.h"
@@ -19,8 +20,10 @@
 #include "tenon/kernel/passes/rows_in_registers.h"
 #include "tenon/kernel/passes/split_complex.h"
 #include "tenon/kernel/passes/split_nests.h"
+#include "tenon/kernel/passes/tile_columns.h"
 #include "tenon/kernel/passes/view_products.h"
 #include "tenon/rewrite/collapse_loops.h"
+#include "tenon/rewrite/collapse_turns.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
@@ -47,6 +50,8 @@ std::span<const ProgramPass> compile_passes() {
   static constinit Lasting<const std::vector<ProgramPass>> passes;
   return passes.get([] {
     return std::vector<ProgramPass>{
+        {"collapse_turns", "elementwise steps that a loop takes several a turn, one a turn",
+         collapse_elementwise_turns},
         // Before the functions around them are inlined eqn by eqn, and again for what these had apart.
         {"roll_calls", "calls of functions that are units, where they repeat, as loops", roll_shared_calls},
         {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
@@ -128,10 +133,14 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                          [=](Function& f) { divide_updates(f, target); })),
       reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
                          [=](Function& f) { divide_into_blocks(f, target); })),
+      pass("tile_columns", "rows that read the same rows of others, in tiles of columns",
+           [=](Function& f) { tile_columns(f, target); }),
       reassociating(pass("divide_prefixes", "long loops whose carries are sums and the like, on all cores",
                          [=](Function& f) { divide_prefixes(f, target); })),
       pass("compute_updates", "costly updates that go one by one, computed by vectors before",
            [=](Function& f) { compute_updates(f, target); }),
+      pass("join_steps", "steps of a loop that is one nest, several in one nest",
+           [=](Function& f) { join_steps(f, target); }),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
            [=](Function& f) { merge_reductions(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",

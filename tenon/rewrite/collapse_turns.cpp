@@ -206,6 +206,31 @@ Arrays with_one_step(const Eqn& eqn, const Turn& turn, const Replay& replay) {
 
 }  // namespace
 
+namespace {
+
+// Whether the elements of a step are computed one by one, in long rows: code takes several steps of these at once.
+bool is_elementwise_turn(const Turn& turn) {
+  constexpr std::int64_t long_row = 256;  // elements
+  const ProgramRef& step = turn.step->params.as<CallParams>().program;
+  const auto is_long = [&](const Type& t) { return t.is_array() && at_least(t.shape.elements() - long_row, 0); };
+  return std::ranges::all_of(turn.carries, [&](std::size_t result) { return is_long(step->output_types()[result]); }) &&
+         std::ranges::all_of(step->eqns(), [](const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; });
+}
+
+}  // namespace
+
+ProgramRef collapse_elementwise_turns(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("collapse_elementwise_turns")(program->hash()).finish(), [&] {
+    const auto found = [](const Eqn& eqn) {
+      auto turn = turn_of(eqn);
+      return turn && turn->step->op == &call_op() && is_elementwise_turn(*turn) ? std::move(turn) : std::nullopt;
+    };
+    return with_regions(with_replaced(program, found, with_one_step), collapse_elementwise_turns);
+  });
+}
+
 ProgramRef collapse_turns(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;

@@ -12,4 +12,8 @@ namespace tenon {
 // moves nothing. Loops with checkpoints count turns, and stay. In regions too. Exact. Linear in the eqns; memoised.
 ProgramRef collapse_turns(const ProgramRef& program);
 
+// The same of loops whose steps are elementwise, on rows of 256 elements and more: code of these takes as many steps a
+// turn as suit the processor (kernel/passes/join_steps.h). Before calls are inlined.
+ProgramRef collapse_elementwise_turns(const ProgramRef& program);
+
 }  // namespace tenon

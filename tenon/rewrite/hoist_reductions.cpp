@@ -43,7 +43,7 @@ class LoopRebuild {
     for (const auto& [along, value] : xs_) added_.parts.emplace(along, edit.add_xs(value));
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       const StreamEnd& end = hoist_.ends[i];
-      streams_.push_back(holder_of(end) ? Stream() : stream(end, replay));
+      streams_.push_back(is_part(end) || holder_of(end) ? Stream() : stream(end, replay));
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
       if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
     }
@@ -54,10 +54,12 @@ class LoopRebuild {
     for (std::size_t i = 0; i < eqn.out.size(); ++i)
       if (!built.results[i].empty()) replay.set(eqn.out[i], built.results[i]);
     auto next = built.carries.begin();
-    for (const Stream& stream : streams_) {
+    auto stacked = built.stacks.begin();
+    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       const auto first = next;
-      next += static_cast<std::ptrdiff_t>(stream.initial.size());
+      next += static_cast<std::ptrdiff_t>(streams_[i].initial.size());
       ends_.emplace_back(first, next);
+      if (is_part(hoist_.ends[i])) ends_.back().push_back(*stacked++);
     }
   }
 
@@ -66,6 +68,7 @@ class LoopRebuild {
     const StreamEnd& end = hoist_.ends[i];
     const Eqn& eqn = program_.eqns()[end.eqn];
     const EqnScope place(eqn);
+    if (is_part(end)) return replay.set(eqn.out[0], stacked_part(end, ends_[i][0]));
     const auto holder = holder_of(end);
     if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
     const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
@@ -73,6 +76,30 @@ class LoopRebuild {
   }
 
  private:
+  static bool is_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part; }
+  // The result of a reduction over other axes than that of the steps, of what these stack.
+  Array stacked_part(const StreamEnd& end, const Array& x) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    if (end.axes.empty()) return of_all_steps(x, hoist_.steps.at(eqn.out[0]));
+    const auto behind = [&](std::int64_t axis) {
+      return axis - std::ranges::count_if(end.axes, [=](auto a) { return a < axis; });
+    };
+    StepsIn steps = end.of[0].steps;
+    steps.axis = behind(steps.axis);
+    const std::int64_t rows = reduction_of(eqn, program_)->axes[0];
+    return bind1(*eqn.op, reduction_params({behind(rows)}), {of_all_steps(x, steps)});
+  }
+  // What the steps stack, as it lies behind the loop.
+  Array of_all_steps(Array x, const StepsIn& steps) const {
+    if (hoist_.steps_a_turn != 1)
+      x = reshape(x, x.shape().without_axis(0).without_axis(0).with_axis(0, x.shape()[0] * hoist_.steps_a_turn));
+    if (!is_of_all_steps(steps)) x = slice_in_dim(x, steps.first, steps.first + steps.count, 0);
+    x = move_axis(x, 0, steps.axis);
+    if (!steps.chunk) return x;
+    const auto axis = static_cast<std::size_t>(steps.axis);
+    return reshape(x, x.shape().without_axis(axis).without_axis(axis).with_axis(axis, steps.count * *steps.chunk));
+  }
+
   // The end that holds an extremum in its state, as what it compares the same elements with.
   std::optional<std::size_t> holder_of(const StreamEnd& end) const {
     const auto combine = end.kind == StreamEnd::Kind::monoid ? reduction_of(program_.eqns()[end.eqn], program_)->combine
@@ -273,9 +300,12 @@ class LoopRebuild {
       }
       case StreamEnd::Kind::first_index: {
         const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
-        return first_index_stream(best.combine, best.initial, result, of.dtype, none_of(eqn),
+        return first_index_stream(best.combine, best.initial, result, of.dtype,
+                                  replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn),
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
+      case StreamEnd::Kind::part:
+        break;
       case StreamEnd::Kind::first_in_order:
         return first_in_order_stream(
             result, replay.type(eqn.out[1]), replay.type(end.of[0].var).shape[static_cast<std::size_t>(end.axes[0])],
@@ -304,7 +334,7 @@ class LoopRebuild {
     const Eqn& eqn = program_.eqns()[hoist_.loop];
     body.bind_all();
     const auto made = [&](std::size_t result) { return body.old.get(p.body->outputs()[result]); };
-    Turn turn{{}, std::vector<std::optional<StreamStep>>(hoist_.ends.size())};
+    Turn turn{{}, std::vector<std::optional<StreamStep>>(hoist_.ends.size()), std::vector<Arrays>(hoist_.ends.size())};
     for (const LoopEdit::Added part : added_.state) turn.state.push_back(body.at(part));
     for (std::int64_t k = 0; k < hoist_.steps_a_turn; ++k) {
       const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
@@ -321,12 +351,18 @@ class LoopRebuild {
       take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
     for (std::size_t i = 0; i < turn.state.size(); ++i) body.carry_on(added_.state[i], turn.state[i]);
+    for (Arrays& parts : turn.parts) {
+      if (parts.empty()) continue;
+      if (p.reverse) std::ranges::reverse(parts);
+      body.stack(hoist_.steps_a_turn == 1 ? parts[0] : stack(parts));
+    }
   }
 
   // What the ends of the turn that is being made have taken in so far, and elements that join those of its next steps.
   struct Turn {
     Arrays state;
     std::vector<std::optional<StreamStep>> joined;
+    std::vector<Arrays> parts;  // that it stacks
   };
   void take_step(Turn& turn, Step& step, bool last, const Replay& replay) const {
     for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
@@ -336,6 +372,7 @@ class LoopRebuild {
     }
     std::size_t at = 0;
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      if (is_part(hoist_.ends[i])) turn.parts[i].push_back(part_of_step(hoist_.ends[i], step));
       if (streams_[i].initial.empty()) continue;  // another one holds it
       const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
       at += state.size();
@@ -357,6 +394,13 @@ class LoopRebuild {
       for (std::size_t k = 0; k < next.size(); ++k)
         state[k] = is_of_all_steps(steps) ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
+  }
+  // What a step stacks.
+  Array part_of_step(const StreamEnd& end, const Step& step) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    if (end.axes.empty()) return step.parts.at(key(along(eqn.out[0])));
+    const EqnScope place(eqn);
+    return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(key(end.of[0]))});
   }
   Array is_among(const StepsIn& steps, const Step& step) const {
     const Array first = size_as_array(steps.first);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
+#include "tenon/base/estimate.h"
+#include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
@@ -32,102 +35,6 @@ std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const 
   }
   return std::nullopt;
 }
-
-// Finds what compares elements with a result of all of them: sum(exp(x - m)), sum((x - m)^2), the index of the largest.
-class Comparisons {
- public:
-  Comparisons(const Program& program, std::span<const std::size_t> maker) : program_(program), maker_(maker) {}
-
-  std::optional<ComparedEnd> of(std::size_t e) const {
-    const Eqn& eqn = program_.eqns()[e];
-    const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
-    if (!form || form->axes.empty()) return {};
-    if (form->combine == kernel::Combine::min) return index(e, *form);
-    if (!is_real(type(eqn.in[0]).dtype)) return {};
-    const Eqn* of = maker(eqn.in[0]);
-    if (form->combine != kernel::Combine::add || of == nullptr || of->numerics != Numerics::relaxed) return {};
-    StreamEnd end{e, StreamEnd::Kind::exponentials, {}, form->axes, {}, {}, {maker_[eqn.in[0]]}};
-    if (!is(of, exp_op())) {
-      if (!is(of, mul_op()) || of->in[0] != of->in[1]) return {};
-      end.kind = StreamEnd::Kind::squares;
-    }
-    const Eqn* off = maker(of->in[0]);
-    if (!is(off, sub_op())) return {};
-    const auto found = reference(off->in[1], form->axes);
-    if (!found) return {};
-    end.of = {{off->in[0], {}}};
-    end.reference = found->of, end.reference_dims = found->dims;
-    end.absorbed.insert(maker_[of->in[0]]);
-    return ComparedEnd{std::move(end), off->in[1]};
-  }
-
- private:
-  const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
-  const Type& type(Var v) const { return program_.type(v); }
-  static bool is(const Eqn* eqn, const OpInfo& op) { return eqn != nullptr && eqn->op == &op; }
-
-  // The operand of a broadcast that repeats it over all of these axes, and its axes in the result.
-  struct Reference {
-    Var of;
-    std::vector<std::int64_t> dims;
-  };
-  std::optional<Reference> reference(Var v, std::span<const std::int64_t> axes) const {
-    const Eqn* eqn = maker(v);
-    if (eqn == nullptr || eqn->op != &broadcast_op()) return {};
-    const BroadcastForm form = broadcast_form(eqn->params);
-    for (std::size_t k = 0; k < form.dims.size(); ++k)
-      if (std::ranges::count(axes, form.dims[k]) > 0 && type(eqn->in[0]).shape[k] != Dim(1)) return {};
-    return Reference{eqn->in[0], form.dims};
-  }
-
-  // min(where((x == max(x)) | (x != x), 0 1 2 …, none)), as argmax() makes it.
-  std::optional<ComparedEnd> index(std::size_t e, const ReductionForm& form) const {
-    const Eqn& eqn = program_.eqns()[e];
-    const Eqn* chosen = maker(eqn.in[0]);
-    if (!is(chosen, select_op()) || form.axes.size() != 1) return {};
-    if (!counts_along(chosen->in[1], form.axes[0]) || !constant(chosen->in[2])) return {};
-    StreamEnd end{e, StreamEnd::Kind::first_index, {}, form.axes, {}, {}, {maker_[eqn.in[0]], maker_[chosen->in[0]]}};
-    const Eqn* found = maker(chosen->in[0]);
-    if (is(found, or_op())) {
-      const Eqn* unlike = maker(found->in[1]);
-      if (!is(unlike, ne_op()) || unlike->in[0] != unlike->in[1]) return {};
-      end.absorbed.insert({maker_[found->in[0]], maker_[found->in[1]]});
-      found = maker(found->in[0]);
-      if (found == nullptr || found->in[0] != unlike->in[0]) return {};
-    }
-    if (!is(found, eq_op())) return {};
-    // Compared with the largest, or the least, of the same elements, as it is.
-    const auto extremum = reference(found->in[1], form.axes);
-    const Eqn* of = extremum ? maker(extremum->of) : nullptr;
-    while (of != nullptr && of->op == &reshape_op()) of = maker(of->in[0]);
-    const auto best = of == nullptr ? std::nullopt : reduction_of(*of, program_);
-    if (!best || of->in[0] != found->in[0] || best->axes != form.axes ||
-        (best->combine != kernel::Combine::max && best->combine != kernel::Combine::min))
-      return {};
-    end.of = {{found->in[0], {}}};
-    end.reference = of->out[0];
-    return ComparedEnd{std::move(end), found->in[1]};
-  }
-  // 0 1 2 … along an axis, whatever the others are.
-  bool counts_along(Var v, std::int64_t axis) const {
-    const Eqn* eqn = maker(v);
-    while (is(eqn, broadcast_op())) {
-      const auto dims = broadcast_form(eqn->params).dims;
-      axis = std::ranges::find(dims, axis) - dims.begin();
-      eqn = maker(eqn->in[0]);
-    }
-    return eqn != nullptr && counted_axis(*eqn) == axis;
-  }
-  // A number broadcast to a shape.
-  bool constant(Var v) const {
-    const Eqn* eqn = maker(v);
-    while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = maker(eqn->in[0]);
-    return eqn != nullptr && eqn->op == &literal_op();
-  }
-
-  const Program& program_;
-  std::span<const std::size_t> maker_;
-};
 
 class HoistSearch {
  public:
@@ -164,14 +71,15 @@ class HoistSearch {
       hoist.loop = e;
       if (program_.eqns()[e].op != &loop_op() || !enter(hoist)) continue;
       std::vector<StreamEnd> ends;
-      std::set<std::size_t> cone, moved;
+      std::set<std::size_t> cone;
       look_behind(hoist, ends, cone);
       const auto note = [&](std::size_t end, std::string why) {
         notes.push_back(note_of(program_, end, e));
         notes.back().stays = std::move(why);
       };
-      const std::set<std::size_t> taken = taken_by(ends, cone, moved);
-      for (const StreamEnd& end : ends) note(end.eqn, text(spoiler(end, cone, taken)));
+      const std::vector<Kept> why = kept(ends, taken_by(ends, cone));
+      for (std::size_t i = 0; i < ends.size(); ++i)
+        if (ends[i].kind != StreamEnd::Kind::part) note(ends[i].eqn, text(why[i].by));
       for (std::size_t end = e + 1; end < program_.eqns().size(); ++end)
         if (const auto why = why_no_end(program_.eqns()[end])) note(end, *why);
     }
@@ -229,21 +137,26 @@ class HoistSearch {
     look_behind(hoist, ends, cone);
     // What is read outside of what moves needs its stack, and so does all that it is made of.
     while (true) {
-      std::set<std::size_t> moved, taken = taken_by(ends, cone, moved);
-      const auto gone =
-          std::ranges::remove_if(ends, [&](const StreamEnd& end) { return spoiler(end, cone, taken).has_value(); });
-      const bool settled = gone.empty();
-      ends.erase(gone.begin(), gone.end());
-      if (!settled) continue;
-      if (ends.empty()) return false;
+      const Taken all = taken_by(ends, cone);
+      const std::vector<Kept> why = kept(ends, all);
+      if (!std::ranges::all_of(why, &Kept::moves)) {
+        std::erase_if(ends, [&](const StreamEnd& end) { return !why[at(&end - ends.data())].moves(); });
+        continue;
+      }
+      std::set<std::size_t> taken = all.taken;
       const auto is_taken = [&](std::size_t e) { return taken.contains(e); };
+      const auto is_gone = [&](Var v) {
+        return !is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken);
+      };
+      std::erase_if(
+          ends, [&](const StreamEnd& end) { return is_whole_part(end) && is_gone(program_.eqns()[end.eqn].out[0]); });
+      if (ends.empty()) return false;
       for (const auto& [v, output] : hoist.unrolled)
-        if (std::ranges::any_of(readers_[v], is_taken)) taken.insert(maker_[v]);
-      for (const Var v : loop.out)
-        hoist.gone.push_back(!is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken));
+        if (is_gone(v)) taken.insert(maker_[v]);
+      for (const Var v : loop.out) hoist.gone.push_back(is_gone(v));
       taken.insert(hoist.loop);
       hoist.taken = std::move(taken);
-      hoist.moved = std::move(moved);
+      hoist.moved = all.moved;
       hoist.ends = std::move(ends);
       hoist.steps = std::move(steps_);
       return true;
@@ -264,44 +177,150 @@ class HoistSearch {
         continue;
       } else if (auto own = end_of_steps(e)) {
         ends.push_back(std::move(*own));
-      } else if (const auto steps = steps_along(eqn)) {
+      } else if (auto rows = rows_of_number(hoist, e)) {
+        ends.push_back(std::move(*rows));
+      } else if (const auto steps = is_number_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
+        if (reduction_of(eqn, program_) && !is_one_number(e))
+          ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }
   }
-  // The eqns that are written anew with these, of which `moved` become part of the body.
-  std::set<std::size_t> taken_by(std::span<const StreamEnd> ends, const std::set<std::size_t>& cone,
-                                 std::set<std::size_t>& moved) const {
-    std::set<std::size_t> taken;
+  // The eqns of some ends: what becomes part of the body; what is written anew or goes; and reductions whose parts the
+  // loop stacks. The second lacks what stays behind the loop for others that read it.
+  struct Taken {
+    std::set<std::size_t> moved, taken, stacked;
+  };
+  Taken taken_by(std::span<const StreamEnd> ends, const std::set<std::size_t>& cone) const {
+    Taken all;
     for (const StreamEnd& end : ends) {
-      collect(end, cone, moved);
-      taken.insert(end.eqn);
-      taken.insert(end.absorbed.begin(), end.absorbed.end());
+      collect(end, cone, all.moved);
+      all.taken.insert(end.eqn);
+      all.taken.insert(end.absorbed.begin(), end.absorbed.end());
+      if (is_whole_part(end)) all.moved.insert(end.eqn), all.stacked.insert(end.eqn);
     }
-    taken.insert(moved.begin(), moved.end());
-    return taken;
+    all.taken.insert(all.moved.begin(), all.moved.end());
+    std::set<std::size_t> between = all.moved;
+    for (const StreamEnd& end : ends) between.insert(end.absorbed.begin(), end.absorbed.end());
+    for (const std::size_t e : between | std::views::reverse)
+      if (!all.stacked.contains(e) && read_outside(program_.eqns()[e].out[0], all)) all.taken.erase(e);
+    return all;
   }
-  std::optional<Spoiler> spoiler(const StreamEnd& end, const std::set<std::size_t>& cone,
-                                 const std::set<std::size_t>& taken) const {
-    std::set<std::size_t> own;
-    collect(end, cone, own);
-    const auto read_outside = [&](Var v) -> std::optional<Spoiler> {
-      if (is_output_[v]) return Spoiler{v, {}};
-      for (const std::size_t e : readers_[v])
-        if (!taken.contains(e)) return Spoiler{v, e};
-      return {};
-    };
-    for (const std::size_t e : own)
-      for (const Var v : program_.eqns()[e].in)
-        if (steps_.contains(v))
-          if (const auto found = read_outside(v)) return found;
-    for (const std::size_t e : end.absorbed)
-      if (const auto found = read_outside(program_.eqns()[e].out[0])) return found;
-    for (const Along& a : end.of)
-      if (steps_.contains(a.var))
-        if (const auto found = read_outside(a.var)) return found;
+  std::optional<Spoiler> read_outside(Var v, const Taken& all) const {
+    if (is_output_[v]) return Spoiler{v, {}};
+    for (const std::size_t e : readers_[v])
+      if (!all.taken.contains(e)) return Spoiler{v, e};
     return {};
+  }
+
+  // Why what is made of the loop's results does not move: `by` keeps its stack. `again`: whether it moves all the same,
+  // since what stays beside it costs less than reading the stack from memory once more.
+  struct Kept {
+    std::optional<Spoiler> by;
+    bool again = true;
+    bool moves() const { return !by || again; }
+    void add(const Kept& other) {
+      if (!by) by = other.by;
+      again = again && other.again;
+    }
+  };
+  std::vector<Kept> kept(std::span<const StreamEnd> ends, const Taken& all) const {
+    std::map<std::size_t, Kept> made;  // of what moves
+    const auto kept_of = [&](Var v) {
+      Kept kept;
+      if (!steps_.contains(v)) return kept;
+      const std::size_t e = maker_[v];
+      const auto found = made.find(e);
+      if (found != made.end()) kept = found->second;
+      if (all.stacked.contains(e)) return kept;
+      if (auto by = read_outside(v, all)) {
+        kept.by = by;
+        kept.again = kept.again && (found == made.end() ? is_large(v) : is_cheap(program_.eqns()[e]));
+      }
+      return kept;
+    };
+    for (const std::size_t e : all.moved) {
+      Kept& kept = made[e];
+      for (const Var v : program_.eqns()[e].in) kept.add(kept_of(v));
+      kept.again = kept.again && !is_one_number(e);
+    }
+    std::vector<Kept> result;
+    for (const StreamEnd& end : ends) {
+      Kept& kept = result.emplace_back();
+      if (is_whole_part(end)) {
+        kept = made.at(end.eqn);
+        continue;
+      }
+      for (const Along& a : end.of) kept.add(kept_of(a.var));
+      for (const std::size_t e : end.absorbed)
+        if (const auto by = read_outside(program_.eqns()[e].out[0], all); by && !kept.by) kept.by = by;
+      // Sums and the like of all elements are those of each, which the loop takes in; others wait for each other.
+      const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product ||
+                               end.kind == StreamEnd::Kind::part;
+      kept.again = kept.again && (by_elements || type(program_.eqns()[end.eqn].out[0]).rank() > 0);
+    }
+    return result;
+  }
+  // Of a stack: it would come from memory.
+  bool is_large(Var v) const {
+    constexpr double large = 1 << 20, shortest_row = 32;  // bytes, elements
+    const Type& t = type(v);
+    const double row = estimate(step_shape(t.shape, *steps(v)).elements());
+    return blocks_are_small() ||
+           (row >= shortest_row && estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype)) >= large);
+  }
+  // To make once more.
+  bool is_cheap(const Eqn& eqn) const {
+    constexpr double cheap = 3;  // operations
+    return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
+  }
+  static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
+  // Whether threads share the rows of each step.
+  bool is_divided(const Hoist& hoist) const {
+    return std::ranges::all_of(program_.eqns()[hoist.loop].params.as<LoopParams>().body->eqns(), [](const Eqn& eqn) {
+      return rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr;
+    });
+  }
+  // Of few numbers that each step of such a loop leaves of many one is made behind it.
+  bool is_number_of_few(const Hoist& hoist, std::size_t e) const {
+    constexpr double many_each = 64, least = 1 << 18;  // elements
+    const Eqn& eqn = program_.eqns()[e];
+    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_one_number(e, *steps_along(eqn)) || !is_divided(hoist))
+      return false;
+    const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    return std::ranges::any_of(
+        std::views::iota(std::size_t(0), static_cast<std::size_t>(p.carries)), [&](std::size_t i) {
+          const Type& carry = type(loop.out[i]);
+          const double elements = carry.is_array() ? estimate(carry.shape.elements()) : 0;
+          return elements >= many_each * row && (blocks_are_small() || elements * estimate(*p.length) >= least);
+        });
+  }
+  // Of a reduction that makes one number of all that a large step has: as a part of the stack each step leaves its rows
+  // reduced, which threads share; the number is made of these behind the loop.
+  std::optional<StreamEnd> rows_of_number(const Hoist& hoist, std::size_t e) const {
+    constexpr std::int64_t shortest_row = 64, most_rows = 256;
+    const Eqn& eqn = program_.eqns()[e];
+    const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
+    const auto steps = form ? this->steps(eqn.in[0]) : std::nullopt;
+    if (!steps || steps->chunk || !steps_along(eqn) || !is_divided(hoist)) return {};
+    const Type& x = type(eqn.in[0]);
+    if (form->axes.size() < 2 || form->axes.size() + 1 != x.rank() || !is_large(eqn.in[0])) return {};
+    if (x.dtype != type(eqn.out[0]).dtype || computed_in(x.dtype) != x.dtype) return {};
+    const Dim rows = x.shape[at(form->axes[0])];
+    Dim row = 1;
+    for (const std::int64_t axis : form->axes | std::views::drop(1)) row = row * x.shape[at(axis)];
+    if (!blocks_are_small() && (estimate(row) < shortest_row || !rows.known() || rows.value() > most_rows)) return {};
+    const std::vector<std::int64_t> inner(form->axes.begin() + 1, form->axes.end());
+    return StreamEnd{e, StreamEnd::Kind::part, {{eqn.in[0], *steps}}, inner, {}, {}, {}};
+  }
+  // A step that sums all that it has is one for one thread.
+  bool is_one_number(std::size_t e) const { return is_one_number(e, *steps(program_.eqns()[e].out[0])); }
+  bool is_one_number(std::size_t e, const StepsIn& steps) const {
+    const Eqn& eqn = program_.eqns()[e];
+    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, steps).rank() == 0;
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.
@@ -483,10 +502,6 @@ std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std:
   for (std::int64_t a : axes)
     if (a != steps.axis) inner.push_back(a > steps.axis ? a - 1 : a);
   return inner;
-}
-
-std::optional<ComparedEnd> compared_end(const Program& program, std::span<const std::size_t> maker, std::size_t e) {
-  return Comparisons(program, maker).of(e);
 }
 
 std::vector<Hoist> find_hoists(const Program& program) { return HoistSearch(program).find(); }

@@ -27,9 +27,10 @@ struct Along {
   StepsIn steps;
 };
 
-// A reduction over the steps.
+// A reduction over the steps; or, as `part`, one over other axes, of which the loop stacks each step's part, or what is
+// left where `axes` of it are reduced.
 struct StreamEnd {
-  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order };
+  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, part };
   std::size_t eqn;  // whose results it is
   Kind kind;
   std::vector<Along> of;           // what it takes in: of a product both operands
@@ -52,8 +53,8 @@ struct Hoist {
   // Of a loop that does several steps a turn: how many, and which output each array of all steps is.
   std::int64_t steps_a_turn = 1;
   std::map<Var, std::size_t> unrolled;
-  std::set<std::size_t> moved;             // eqns that become part of the body
-  std::vector<StreamEnd> ends;             // become carries
+  std::set<std::size_t> moved;             // eqns that become part of the body, what of them stays behind, too
+  std::vector<StreamEnd> ends;             // become carries, or stacks
   std::set<std::size_t> taken;             // all eqns that are written anew or go, the loop among them
   std::vector<bool> gone;                  // of the loop's outputs: stacks that nothing else reads
   std::unordered_map<Var, StepsIn> steps;  // how they lie in each variable that is made of the loop's

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "tenon/base/estimate.h"
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/arithmetic.h"
@@ -66,10 +67,13 @@ class Sink {
       : program_(program),
         maker_(makers_of(program)),
         stored_for_(program.vars(), 0),
+        readers_(program.vars(), 0),
         overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
-      for (std::size_t i = 0; i < eqn.in.size(); ++i)
+      for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+        ++readers_[eqn.in[i]];
         if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
+      }
       if (rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
       for (const Var v : eqn.in) ++stored_for_[v];
     }
@@ -94,6 +98,13 @@ class Sink {
     }
     make_truths(loop, made);
     return made;
+  }
+
+  // What loops behind this one find, once it makes that.
+  void note(const Eqn& loop, const Made& made) {
+    for (const std::size_t i : made.xs) --stored_for_[loop.in[i]];
+    for (const Part& part : made.read) ++stored_for_[part.of];
+    for (const Var v : made.whole) ++stored_for_[v];
   }
 
   Arrays bind(const Eqn& eqn, const LoopParams& p, const Made& made, const Replay& replay) const {
@@ -124,7 +135,7 @@ class Sink {
         if (!is_own(part, steps)) step.parts.emplace(part, row_at(step.whole.at(part.of), step.number + part.from));
       for (const auto& [maker, part] : made.results) {
         const EqnScope place(*maker);
-        step.parts.emplace(part, made_part(*maker, part, steps, step));
+        step.parts.emplace(part, made_part(*maker, part, eqn, step));
       }
       for (const std::size_t i : made.xs) body.old.set(p.body->inputs()[i], step.parts.at({eqn.in[i]}));
       body.bind_all();
@@ -160,6 +171,21 @@ class Sink {
            stored_for_[v] > std::ranges::count(loop.in, v);
   }
 
+  // Elementwise, for nobody else, and of long rows of a large array, while the steps do no more than such things: it
+  // costs a step what it costs anyway, on as many threads.
+  bool is_for(const Eqn& eqn, const Part& part, const Eqn& loop) const {
+    constexpr double large = 1 << 20, long_row = 256;  // bytes, elements
+    if (!is_elementwise(eqn) || eqn.in.empty() || readers_[part.of] != 1 || part.several) return false;
+    if (!is_own(part, steps_of(loop))) return false;
+    const Type& t = program_.type(part.of);
+    const double bytes = estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype));
+    return bytes >= large && estimate(row_shape(t).elements()) >= long_row && is_made_of_elements(loop);
+  }
+  static bool is_made_of_elements(const Eqn& loop) {
+    return std::ranges::all_of(loop.params.as<LoopParams>().body->eqns(), [](const Eqn& eqn) {
+      return rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr;
+    });
+  }
   // Elementwise, and less than a round trip through memory.
   bool is_cheap(const Eqn& eqn) const {
     constexpr double cheap = 3;  // operations
@@ -220,8 +246,9 @@ class Sink {
   std::int64_t rows_in(Var v) const { return program_.type(v).shape[0].value(); }
 
   // What an eqn reads a step's part of.
-  std::vector<Part> read_by_parts(const Eqn& eqn, const Part& part, const Dim& steps) const {
+  std::vector<Part> read_by_parts(const Eqn& eqn, const Part& part, const Eqn& loop) const {
     if (repeated(eqn)) return {};
+    const Dim& steps = steps_of(loop);
     std::vector<Part> read;
     if (const auto rows = pieces(eqn, part)) {
       for (const Piece& piece : rows->behind_each_other)
@@ -232,7 +259,7 @@ class Sink {
         read.push_back({eqn.in[0], 0, of != steps});
       else if (of == to)
         read.push_back({eqn.in[0], part.from});
-    } else if (keeps_parts(eqn) || is_cheap(eqn)) {
+    } else if (keeps_parts(eqn) || is_cheap(eqn) || is_for(eqn, part, loop)) {
       for (const Var v : eqn.in) read.push_back({v, part.from, part.several});
     }
     return read;
@@ -282,7 +309,7 @@ class Sink {
       } else if ((!truths_too && compares(*maker_[u.of])) || is_made_otherwise(u, cone, able)) {
         able.emplace(u, false);
       } else if (cone.emplace(maker_[u.of], u).second) {
-        for (const Part& x : read_by_parts(*maker_[u.of], u, steps_of(loop))) open.push_back(x);
+        for (const Part& x : read_by_parts(*maker_[u.of], u, loop)) open.push_back(x);
       }
     }
     for (const auto& [eqn, part] : cone) able.emplace(part, can_make(*eqn, part, loop, able));
@@ -305,7 +332,7 @@ class Sink {
     const auto rows = pieces(eqn, part);
     const auto is_read_whole = [&](const Piece& piece) { return !is_one_row(piece) || !overwritten_[piece.part.of]; };
     if (rows && !std::ranges::all_of(rows->behind_each_other, is_read_whole)) return false;
-    const std::vector<Part> read = read_by_parts(eqn, part, steps);
+    const std::vector<Part> read = read_by_parts(eqn, part, loop);
     const auto is_able = [&](const Part& x) {
       return able.at(x) || (maker_[x.of] != nullptr && compares(*maker_[x.of]) && can_be_read(x, steps));
     };
@@ -331,7 +358,7 @@ class Sink {
           if (is_one_row(piece)) made.whole.insert(piece.part.of);
         if (rows->around && !is_number(*rows->around)) made.whole.insert(*rows->around);
       }
-      for (const Part& x : read_by_parts(eqn, u, steps_of(loop))) open.push_back(x);
+      for (const Part& x : read_by_parts(eqn, u, loop)) open.push_back(x);
     }
   }
 
@@ -346,7 +373,8 @@ class Sink {
     return is_number(v) ? bind1(literal_op(), maker_[v]->params, {}) : step.whole.at(v);
   }
 
-  Array made_part(const Eqn& eqn, const Part& part, const Dim& steps, const Step& step) const {
+  Array made_part(const Eqn& eqn, const Part& part, const Eqn& loop, const Step& step) const {
+    const Dim& steps = steps_of(loop);
     const Shape shape = shape_of(part, steps);
     const bool row = !part.several;  // without the first axis
     if (const auto alike = repeated(eqn)) {
@@ -357,7 +385,7 @@ class Sink {
     }
     if (const auto rows = pieces(eqn, part)) return chosen(*rows, shape, steps, step);
     Arrays operands;
-    for (const Part& x : read_by_parts(eqn, part, steps)) operands.push_back(step.parts.at(x));
+    for (const Part& x : read_by_parts(eqn, part, loop)) operands.push_back(step.parts.at(x));
     if (eqn.op == &reshape_op()) return reshape(operands[0], shape);
     const auto behind_first = [&](std::vector<std::int64_t> axes) {
       if (row) axes.erase(axes.begin());
@@ -391,7 +419,8 @@ class Sink {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> stored_for_;    // how many readers have it in memory
+  std::vector<int> stored_for_;  // how many readers have it in memory
+  std::vector<int> readers_;
   std::vector<bool> overwritten_;  // a later reader would make what updates it in place copy it
 };
 
@@ -402,13 +431,14 @@ ProgramRef sink_operands(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("sink_operands")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
-      const Sink sink(*program);
+      Sink sink(*program);
       for (const Eqn& eqn : program->eqns()) {
         const Made made = eqn.op == &loop_op() ? sink.made_for(eqn) : Made();
         if (made.xs.empty()) {
           replay.bind_eqn(eqn, sink_operands);
           continue;
         }
+        sink.note(eqn, made);
         const EqnScope place(eqn);
         const Params params =
             replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? sink_operands(p) : p; });

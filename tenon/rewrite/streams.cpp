@@ -127,7 +127,7 @@ Stream squares_stream(const Type& result, const Dim& count) {
 }
 
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
-                          const Scalar& none, bool backwards) {
+                          const Dim& count, const Scalar& none, bool backwards) {
   const DType dtype = computed_in(of);
   return {.initial = {full(result.shape, Array(initial.convert(dtype))), full(result.shape, Array(none))},
           .take =
@@ -144,13 +144,23 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
                   place = place * convert(size_as_array(count), result.dtype) +
                           amin(where(first, places, Array(none)), axis);
                 }
-                Array better = combine == kernel::Combine::max ? here > best : here < best;
-                better = better | ((here == best) & (backwards ? Array(Scalar(true)) : index == Array(none)));
-                if (is_real(dtype))
-                  better = better | ((here != here) & (backwards ? Array(Scalar(true)) : best == best));
+                const bool largest = combine == kernel::Combine::max;
+                Array better;
+                if (backwards)
+                  better = largest ? here >= best : here <= best;
+                else if (is_real(dtype))  // or NaN
+                  better = (!(largest ? here <= best : here >= best)) & (best == best);
+                else
+                  better = largest ? here > best : here < best;
+                if (backwards && is_real(dtype)) better = better | (here != here);
                 return Arrays{combined(combine, best, here), where(better, place, index)};
               },
-          .finish = [](std::span<const Array> state, const Array&) { return Arrays{state[1]}; },
+          .finish =
+              [=](std::span<const Array> state, const Array&) {
+                // None is better than what the state begins with: then all are that, the first as well.
+                const Array first = where(size_as_array(count) > 0, 0, Array(none));
+                return Arrays{where(state[1] == Array(none), convert(first, result.dtype), state[1])};
+              },
           .numbered = true};
 }
 

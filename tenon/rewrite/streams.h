@@ -50,10 +50,11 @@ Stream exponentials_stream(const Type& result);
 // all for each of the result.
 Stream squares_stream(const Type& result, const Dim& count);
 
-// Where the first step lies whose element is the largest of all, or the least: of NaNs, the first one. `none` where
-// there are no steps. `backwards`: the last step comes first.
+// Where the first step lies whose element, of type `of`, is the largest of all, or the least: of NaNs, the first one.
+// `count`: how many elements there are in all for each of the result; `none` where there are none. `backwards`: the
+// last step comes first.
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
-                          const Scalar& none, bool backwards);
+                          const Dim& count, const Scalar& none, bool backwards);
 
 // The k largest elements, largest first, or the k smallest, as the last axis of both results: they, and where they lie;
 // of equal ones the first. NaN counts as the largest. The state is k elements and their k places: each that comes moves

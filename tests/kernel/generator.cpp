@@ -17,6 +17,8 @@ class Generator : RandomValues {
     kernel_.inputs = static_cast<std::uint32_t>(inputs);
     if (chance(50)) f_.slots.push_back(table());
     f_.body = block(2 + below(5));
+    if (chance(15)) recurrence(f_.body);
+    if (chance(15)) rows_alike(f_.body);
     // What was computed is seen in the results.
     if (!found_.empty()) shown(f_.body);
     for (const Array& out : outputs_)
@@ -131,20 +133,42 @@ class Generator : RandomValues {
   // A nest, and a reduction of what it stores.
   void reduced(Block& to) {
     static const std::vector<DType> dtypes{DType::f32, DType::f64, DType::i32};
-    const Array of = temporary(pick(dtypes), any_shape());
+    const bool rows = chance(40);
+    const Array of = temporary(pick(dtypes), rows ? Sizes{2 + below(3), 64 + below(9)} : any_shape());
     to.push_back(nest_into(of));
-    const Array result = temporary(of.dtype, {});
+    const Array result = temporary(of.dtype, rows ? Sizes{of.shape[0]} : Sizes{});
     Reduce r;
-    const std::vector<Loop> inside = loops_over(of.shape);
-    for (const Loop& l : inside) r.inner_vars.push_back(l.var), r.inner_sizes.push_back(l.size);
-    const Expr each = load(of.slot, of.dtype, offset_of(inside, std::vector<bool>(inside.size(), false), of.shape));
+    std::vector<Loop> loops = loops_over(of.shape);
+    const Expr at = offset_of(loops, std::vector<bool>(loops.size(), false), of.shape);
+    Expr each = load(of.slot, of.dtype, at);
+    if (rows)
+      r.outer_vars.push_back(loops[0].var), r.outer_sizes.push_back(loops[0].size), loops.erase(loops.begin());
+    else if (chance(30))
+      loops = {{f_.vars++, product_of(of.shape)}}, each = load(of.slot, of.dtype, variable(loops[0].var));
+    for (const Loop& l : loops) r.inner_vars.push_back(l.var), r.inner_sizes.push_back(l.size);
     r.combine = combine_of(of.dtype);
     r.initial = constant_like(each, 0);
     r.value = chance(50) ? each : each * each;
     r.slot = result.slot;
-    r.offset = Expr(0);
+    r.offset = rows ? variable(r.outer_vars[0]) : Expr(0);
     to.push_back(r);
     written_.push_back(result);
+  }
+  // Rows of which each reads the same row of others, in tiles where these are long.
+  void rows_alike(Block& to) {
+    const Dim rows = 48 + 4 * below(4), columns = 128;
+    const Array y = temporary(DType::f32, {rows, columns}), same = temporary(DType::f32, {2 * columns});
+    for (const Array& a : {y, same}) f_.slots[a.slot].place = Slot::Place::arena;
+    to.push_back(nest_into(same));
+    const std::vector<Loop> loops = loops_over(y.shape);
+    const Expr at = offset_of(loops, {false, false}, y.shape), column = variable(loops[1].var);
+    const auto of_column = [&](const Expr& offset) { return load(same.slot, same.dtype, offset); };
+    Nest n{{}, y.shape, {}};
+    for (const Loop& l : loops) n.vars.push_back(l.var);
+    const Expr scaled = convert(DType::f32, variable(loops[0].var)) * of_column(column);
+    n.stores.push_back({y.slot, at, scaled + of_column(column + kernel::size(columns)), {}});
+    to.push_back(n);
+    written_.push_back(y);
   }
   // Statements that are equal but for their numbers.
   void steps(Block& to) {
@@ -352,6 +376,48 @@ class Generator : RandomValues {
     written_ = outside;
     outer_.pop_back();
     to.push_back(std::move(f));
+  }
+  // A loop that is one nest over many elements: each combines what its own place held steps ago with what data say, in
+  // carries, in rows of a stack, or both; rows are copied, too.
+  void recurrence(Block& to) {
+    static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f64, DType::i32, DType::bf16};
+    const DType dtype = pick(dtypes);
+    const Sizes shape = chance(60) ? Sizes{65 + below(20)} : Sizes{5 + below(3), 13 + below(3)};
+    const Dim row = product_of(shape);
+    const std::int64_t count = 7 + below(20), lag = 1 + below(3);
+    const Array carry = temporary(dtype, shape), stack = temporary(dtype, {lag + count, row}),
+                rows = temporary(dtype, {count, row});
+    for (const Array& a : {carry, stack, rows}) f_.slots[a.slot].place = Slot::Place::arena;
+    to.push_back(nest_into(carry)), to.push_back(nest_into(stack));
+    forbidden_ = {carry.slot, stack.slot, rows.slot};
+    For f{f_.vars++, count, {}};
+    outer_.push_back({f.var, count});
+    const auto loops = loops_over(shape);
+    loops_ = loops;
+    const bool backwards = chance(40), stacks = chance(60), carries = !stacks || chance(50);
+    const Expr t = variable(f.var), step = backwards ? Expr(count - 1) - t : t;
+    const Expr at = offset_of(loops, std::vector<bool>(loops.size(), false), shape);
+    const auto in_row = [&](const Expr& number) { return number * kernel::size(row) + at; };
+    static const std::vector<Binary> ways{Binary::add, Binary::sub, Binary::max};
+    const auto next_of = [&](const Expr& old) { return binary(pick(ways), old, value(dtype, 2)); };
+    const Expr held = load(carry.slot, dtype, at);
+    Nest n{{}, shape, {}};
+    for (const Loop& l : loops) n.vars.push_back(l.var);
+    if (carries) n.stores.push_back({carry.slot, at, next_of(held), {}});
+    if (stacks) {
+      const Expr old = load(stack.slot, dtype, in_row(backwards ? step + Expr(lag) : step));
+      const Expr place = in_row(backwards ? step : step + Expr(lag));
+      n.stores.push_back({stack.slot, place, carries && chance(50) ? old - held : next_of(old), {}});
+    }
+    if (chance(40)) n.stores.push_back({rows.slot, in_row(step), next_of(held), {}});
+    loops_.clear(), forbidden_.clear();
+    f.body.push_back(n);
+    const bool copies = n.stores.back().slot != rows.slot && carries && chance(50);
+    if (copies) f.body.push_back(Copy{rows.slot, carry.slot, step * kernel::size(row), Expr(0), row, shape.back()});
+    outer_.pop_back();
+    to.push_back(std::move(f));
+    if (copies || n.stores.back().slot == rows.slot) written_.push_back(rows);
+    written_.push_back(carry), written_.push_back(stack);
   }
   // Element by element, of what another array of that shape and the array itself hold.
   Nest again(const Array& to, const Array& of) {

@@ -150,6 +150,32 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"ArgMax", [](Array h, Array xs) { return convert(argmax(stacked(h, xs), {{0}}), DType::f64); }},
     {"ArgMinInReverse", [](Array h, Array xs) { return convert(argmin(stacked(h, xs, true), {{0}}), DType::f64); }},
     {"ArgMaxOfEqualOnes", [](Array h, Array xs) { return convert(argmax(floor(stacked(h, xs)), {{0}}), DType::f64); }},
+    {"ArgMaxOfNaNs",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return convert(argmax(where(abs(ys) < 0.7, std::nan(""), ys), {{0}}), DType::f64);
+     }},
+    {"ArgMinOfNaNsInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return convert(argmin(where(abs(ys) < 0.7, std::nan(""), ys), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfInfinities",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return convert(argmax(where(ys > 2, ys, -HUGE_VAL), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfInfinitiesInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return convert(argmax(where(ys > 2, ys, -HUGE_VAL), {{0}}), DType::f64);
+     }},
+    {"ArgMaxOfTheLeastIntegers",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       const Array least(std::numeric_limits<std::int32_t>::min());
+       return convert(argmax(where(ys > 2, 0, broadcast_to(least, ys.shape())), {{0}}), DType::f64);
+     }},
     {"TopK", [](Array h, Array xs) { return sum(top_k(transpose(stacked(h, xs)), 3).values, 1); }},
     {"PlacesOfTopKOfEqualOnes",
      [](Array h, Array xs) {
@@ -251,6 +277,91 @@ TEST(NotHoisted, AStackThatIsReadElsewhere) {
     return std::pair(sum(squares), reverse(squares, {0}));
   })(h0(), xs()));
 }
+// --- stacks that are kept and large ---
+Array kept_h() { return zeros({48, 64}, DType::f64); }
+Array kept_xs() { return zeros({steps * 8, 48, 64}, DType::f64); }  // 1.4 MB
+const std::vector<std::pair<const char*, Loss>> kept{
+    {"Sum", [](Array h, Array xs) { return sum(stacked(h, xs)); }},
+    {"MeanSquareBesideTargets", [](Array h, Array xs) { return mean(square(stacked(h, xs) - cos(xs))); }},
+    {"OverTheStepsInReverse", [](Array h, Array xs) { return sum(square(sum(stacked(h, xs, true) * xs, 0))); }},
+    {"Max", [](Array h, Array xs) { return sum(amax(stacked(h, xs), 0)); }},
+    {"Logsumexp", [](Array h, Array xs) { return sum(logsumexp(stacked(h, xs), 0)); }},
+    {"Var", [](Array h, Array xs) { return sum(var(stacked(h, xs), 0)); }},
+    {"OverAnotherAxis", [](Array h, Array xs) { return sum(square(mean(square(stacked(h, xs)), 2))); }},
+    {"OverAnotherAxisInReverse", [](Array h, Array xs) { return sum(exp(mean(stacked(h, xs, true), 1))); }},
+    {"OverAnotherAxisOfTransposed",
+     [](Array h, Array xs) { return sum(square(mean(transpose(stacked(h, xs), {1, 0, 2}) * 2.0, 2))); }},
+    {"OverAnotherAxisOfLaterSteps",
+     [](Array h, Array xs) { return sum(square(mean(square(stacked(h, xs)(slice(3, steps * 8))), 2))); }},
+    {"InOneRow", [](Array h, Array xs) { return sum(square(reshape(stacked(h, xs), {-1}))); }},
+    {"OverTheOtherAxes", [](Array h, Array xs) { return sum(sqrt(mean(square(stacked(h, xs) - cos(xs)), {1, 2}))); }},
+    {"OverTheOtherAxesInReverse", [](Array h, Array xs) { return sum(exp(amax(stacked(h, xs, true), {1, 2}))); }},
+    {"OverTheOtherAxesOfTransposed",
+     [](Array h, Array xs) { return sum(square(mean(transpose(stacked(h, xs), {1, 0, 2}), {0, 2}))); }},
+    {"OverTheOtherAxesOfLaterSteps",
+     [](Array h, Array xs) { return sum(square(mean(stacked(h, xs)(slice(3, steps * 8)), {1, 2}))); }},
+    {"OverAnotherAxisForOthersUnrolled",
+     [](Array h, Array xs) {
+       const auto step = [](Array h, Array x) { return std::pair(h = tanh(h + x), h * 1.5); };
+       return sum(sort(mean(square(scan(step, h, xs, {.unroll = 4}).second), 2), 0)(slice(5, 9)));
+     }},
+    {"OverAnotherAxisForOthersInReverse",
+     [](Array h, Array xs) { return sum(sort(mean(stacked(h, xs, true), 1), 0)(slice(5, 9))); }},
+    {"OverAnotherAxisForOthersOfTransposed",
+     [](Array h, Array xs) { return sum(sort(amax(transpose(stacked(h, xs), {2, 0, 1}), 0), 0)(slice(5, 9))); }},
+    {"OverAnotherAxisForOthersOfLaterSteps",
+     [](Array h, Array xs) { return sum(sort(mean(stacked(h, xs)(slice(3, steps * 8)), 2), 0)(slice(5, 9))); }},
+    {"OverAnotherAxisForOthersOfRows",
+     [](Array h, Array xs) { return sum(sort(mean(reshape(stacked(h, xs), {-1, 64}), 1))(slice(5, 9))); }},
+    {"OverTheOtherAxesUnrolled",
+     [](Array h, Array xs) {
+       const auto step = [](Array h, Array x) { return std::pair(h = tanh(h + x), h * 1.5); };
+       return sum(square(mean(scan(step, h, xs, {.reverse = true, .unroll = 4}).second, {1, 2})));
+     }},
+    {"OverAnotherAxisOfRows",
+     [](Array h, Array xs) { return sum(square(mean(reshape(stacked(h, xs), {-1, 64}), 1))); }},
+    {"OverAnotherAxisUnrolled",
+     [](Array h, Array xs) {
+       const auto step = [](Array h, Array x) { return std::pair(h = tanh(h + x), h * 1.5); };
+       return sum(square(mean(square(scan(step, h, xs, {.unroll = 4}).second), 2)));
+     }},
+    {"OverAnotherAxisUnrolledInReverse",
+     [](Array h, Array xs) {
+       const auto step = [](Array h, Array x) { return std::pair(h = tanh(h + x), h * 1.5); };
+       return sum(square(mean(square(scan(step, h, xs, {.reverse = true, .unroll = 4}).second), 2)));
+     }},
+};
+class HoistedBesideItsStack : public testing::TestWithParam<std::pair<const char*, Loss>> {
+ protected:
+  static bool has(const Program& p, std::string_view op) {
+    return std::ranges::any_of(p.eqns(), [&](const Eqn& eqn) { return eqn.op->name == op; });
+  }
+  // Whether an eqn reduces what has the steps.
+  static bool reduces_stack(const Program& p) {
+    return std::ranges::any_of(p.eqns(), [&](const Eqn& eqn) {
+      return rule_of<LowerReduction>(*eqn.op) != nullptr &&
+             p.type(eqn.in[0]).shape.elements() == kept_xs().shape().elements();
+    });
+  }
+};
+TEST_P(HoistedBesideItsStack, WhichIsAResult) {
+  const auto with_stack = [&](Array h, Array xs) { return std::pair(GetParam().second(h, xs), stacked(h, xs)); };
+  const ProgramRef p = inline_calls(trace(with_stack)(kept_h(), kept_xs())), q = hoist_reductions(p);
+  EXPECT_FALSE(reduces_stack(*q)) << q;
+  const std::vector<Value> in = waves_for(*p);
+  expect_equal(evaluate(*q, {}, in), evaluate(*p, {}, in));
+}
+TEST_P(HoistedBesideItsStack, OfAGradient) {
+  const ProgramRef p = inline_calls(trace(value_and_grad<1>(GetParam().second))(kept_h(), kept_xs()));
+  const ProgramRef q = hoist_reductions(p);
+  const std::vector<Value> in = waves_for(*p);
+  const std::vector<Value> want = evaluate(*p, {}, in);
+  expect_equal(evaluate(*q, {}, in), want);
+  expect_equal(executor().run(p, {}, in), want);
+}
+INSTANTIATE_TEST_SUITE_P(Losses, HoistedBesideItsStack, testing::ValuesIn(kept),
+                         [](const auto& info) { return std::string(info.param.first); });
+
 TEST(NotHoisted, AReductionBesideTheSteps) {
   expect_unchanged(trace([](Array h, Array xs) { return sum(stacked(h, xs), 1); })(h0(), xs()));
 }

@@ -116,6 +116,12 @@ const Case cases[]{
                .first};
      },
      2, 2},
+    {"ReadByOneLoopAndMadeForAnother",
+     [](Array x, Array y, Array w) {
+       const Array mask = convert(broadcast_in_dim(w(slice(0, steps)) > 0, {steps, width}, {0}), x.dtype());
+       return Arrays{scanned(mask).second, scanned(x * mask - y, {.reverse = true}).second};
+     },
+     2, 0},
     {"OfAnotherOperand",
      [](Array x, Array y, Array) {
        const Array z = x + y;
@@ -226,6 +232,42 @@ INSTANTIATE_TEST_SUITE_P(All, Sunk,
                          testing::Combine(testing::ValuesIn(cases),
                                           testing::Values(DType::f64, DType::f32, DType::i32)),
                          case_and_dtype);
+
+// What is costly, and large, is made in the steps where these are elementwise and nothing else reads it.
+TEST(SinkOperands, CostlyOnesOfLargeArrays) {
+  const auto made = [](auto f, std::int64_t width) {
+    const ProgramRef p = inline_calls(trace(f)(wave({600, width}, 1.3), wave({600, width}, 0.7)));
+    const ProgramRef q = sink_operands(p);
+    expect_same(p, q, {wave({600, width}, 1.3).value(), wave({600, width}, 0.7).value()});
+    return made_outside(*q);
+  };
+  const auto sunk = [](const Array& x, const Array& y) {
+    return scanned(exp(-square(x) / (square(y) + 1.0)), {.reverse = true}).second;
+  };
+  EXPECT_EQ(made(sunk, 256), 0);
+  EXPECT_EQ(made(sunk, 128), 1);  // short rows
+  EXPECT_EQ(made(
+                [](const Array& x, const Array& y) {
+                  const Array z = exp(x - y);
+                  return std::pair(scanned(z).second, sum(z));
+                },
+                256),
+            1);
+  EXPECT_EQ(
+      made([](const Array& x, const Array& y) { return scanned(exp(x)(slice(1, 600)) + y(slice(1, 600))).second; },
+           256),
+      1);
+  EXPECT_EQ(made(
+                [](const Array& x, const Array& y) {
+                  const auto step = [](const Array& c, const Array& row) {
+                    const Array m = reshape(c, {16, 16});
+                    return std::pair(reshape(matmul(m, reshape(row, {16, 16})), {256}) * 0.01, c);
+                  };
+                  return scan(step, x(0), exp(x - y)).second;
+                },
+                256),
+            1);
+}
 
 // A loss of stacked outputs: reverse mode makes its cotangents, and the carries before each step, in the steps.
 TEST(SinkOperands, AGradientStoresNoCotangentsOfAStack) {

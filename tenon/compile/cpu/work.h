@@ -22,6 +22,7 @@ struct Work {
   std::set<kernel::SlotId> reads;
   Angles angles;
   std::set<const kernel::Expr::Node*> seen;  // nodes are shared: each counts once
+  std::set<const kernel::Expr::Node*> indices;
 };
 void add_work(const kernel::Expr& e, Work& work);
 void add_work(const std::vector<kernel::Store>& stores, Work& work);  // of what they store

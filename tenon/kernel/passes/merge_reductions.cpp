@@ -2,34 +2,12 @@
 
 #include <algorithm>
 
+#include "tenon/kernel/analysis/joined_nests.h"
 #include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
 namespace {
-
-// Reads of what a nest stores, as the values that it stores.
-class ReadFromNest : public Rewrite {
- public:
-  explicit ReadFromNest(const Nest& nest) : nest_(nest) {}
-  bool failed = false;
-
- protected:
-  Expr load(const Expr& old, const Expr& offset) override {
-    bool elsewhere = false;
-    for (const Store& s : nest_.stores) {
-      if (s.slot != old.node().id) continue;
-      const auto read = affine(offset), written = affine(s.offset);
-      if (read && written && *read == *written) return s.value;
-      elsewhere = true;
-    }
-    failed = failed || elsewhere;
-    return Rewrite::load(old, offset);
-  }
-
- private:
-  const Nest& nest_;
-};
 
 // Whether two stores of a nest write no place in common: of the one all are even, of the other all odd.
 bool apart_by_parity(const Store& x, const Store& y) {
@@ -38,8 +16,58 @@ bool apart_by_parity(const Store& x, const Store& y) {
   return is_multiple(base, 2) && is_multiple(other, 2) && (next - at) % 2 != 0;
 }
 
+// A nest and a reduction that go through the same indices in the same order, with the same variables; nothing of
+// others. One of them may count the indices by one variable.
+struct Pair {
+  Nest nest;
+  Reduce reduce;
+};
+std::optional<Pair> with_same_indices(const Nest& n, const Reduce& r) {
+  std::vector<std::uint32_t> vars = r.outer_vars;
+  vars.insert(vars.end(), r.inner_vars.begin(), r.inner_vars.end());
+  Sizes sizes = r.outer_sizes;
+  sizes.insert(sizes.end(), r.inner_sizes.begin(), r.inner_sizes.end());
+  const bool rows = !r.outer_vars.empty();
+  if (n.sizes != sizes &&
+      (product_of(n.sizes) != product_of(sizes) || (n.vars.size() > 1 && (rows || vars.size() > 1))))
+    return {};
+  Pair pair{n, r};
+  Rewrite rewrite;
+  if (rows || (n.sizes != sizes && n.vars.size() == 1)) {
+    if (n.sizes == sizes)
+      for (std::size_t i = 0; i < vars.size(); ++i) rewrite.vars.emplace(n.vars[i], variable(vars[i]));
+    else
+      rewrite.vars.emplace(n.vars[0], row_major(vars, sizes));
+    pair.nest.vars = vars, pair.nest.sizes = sizes;
+    for (Store& s : pair.nest.stores) s.offset = rewrite(s.offset), s.value = rewrite(s.value);
+    return pair;
+  }
+  if (n.sizes == sizes)
+    for (std::size_t i = 0; i < vars.size(); ++i) rewrite.vars.emplace(vars[i], variable(n.vars[i]));
+  else
+    rewrite.vars.emplace(vars[0], row_major(n.vars, n.sizes));
+  pair.reduce.inner_vars = n.vars, pair.reduce.inner_sizes = n.sizes;
+  pair.reduce.value = rewrite(r.value);
+  return pair;
+}
+
+// Whether vectors go along the rows that a reduction sums, as they go along those of a nest: these are long, and each
+// load is along them.
+bool goes_along_rows(const Reduce& r) {
+  constexpr std::int64_t long_row = 64;
+  if (r.inner_sizes.empty() || !at_least(r.inner_sizes.back() - long_row, 0)) return false;
+  bool along = true;
+  visit_loads(r.value, [&](const Expr& load) {
+    const auto offset = affine(load.operand(0));
+    along = along && offset && at_most(offset->coefficient(r.inner_vars.back()), 1) &&
+            at_least(offset->coefficient(r.inner_vars.back()), 0);
+  });
+  return along;
+}
+
 std::optional<Reduce> merged(const Nest& n, const Reduce& r, const Target& target) {
-  if (!n.independent || n.sizes.empty() || !r.outer_vars.empty() || !r.stores.empty() || r.inner_sizes != n.sizes)
+  if (!n.independent || n.sizes.empty() || r.inner_sizes.empty() || !r.stores.empty() ||
+      (!r.outer_vars.empty() && !goes_along_rows(r)))
     return {};
   if (target.in_registers(product_of(n.sizes))) return {};  // written out, so that its slots become registers
   std::vector<SlotId> written;
@@ -49,22 +77,22 @@ std::optional<Reduce> merged(const Nest& n, const Reduce& r, const Target& targe
       if (written[i] == s.slot && !apart_by_parity(n.stores[i], s)) return {};
     written.push_back(s.slot);
   }
+  const auto is_written = [&](const Expr& load) { return std::ranges::find(written, load.node().id) != written.end(); };
   bool apart = true;  // the nest and the place of the result
   visit_slots(n, [&](SlotId slot, bool) { apart = apart && slot != r.slot; });
-  visit_loads(r.offset,
-              [&](const Expr& e) { apart = apart && std::ranges::find(written, e.node().id) == written.end(); });
+  for (const Expr& e : {r.offset, r.initial})
+    visit_loads(e, [&](const Expr& load) { apart = apart && !is_written(load); });
   if (!apart) return {};
   bool reads = false;
-  visit_loads(r.value,
-              [&](const Expr& e) { reads = reads || std::ranges::find(written, e.node().id) != written.end(); });
+  visit_loads(r.value, [&](const Expr& load) { reads = reads || is_written(load); });
   if (!reads) return {};
-  ReadFromNest from_nest(n);
-  for (std::size_t i = 0; i < n.vars.size(); ++i) from_nest.vars.emplace(r.inner_vars[i], variable(n.vars[i]));
-  Reduce result = r;
-  result.value = from_nest(r.value);
-  if (from_nest.failed) return {};
-  result.inner_vars = n.vars;
-  result.stores = n.stores;
+  const auto pair = with_same_indices(n, r);
+  if (!pair) return {};
+  ReadStored from_nest(pair->nest);
+  Reduce result = pair->reduce;
+  result.value = from_nest(result.value);
+  if (from_nest.elsewhere) return {};
+  result.stores = pair->nest.stores;
   return result;
 }
 

@@ -6,7 +6,8 @@
 
 namespace tenon::kernel {
 
-// Rewrites the Function: one pass over memory instead of two. Linear in the expressions.
+// Rewrites the Function: one pass over memory instead of two; of all that the nest stores, or of each of its rows,
+// where these are long. Linear in the expressions.
 void merge_reductions(Function& function, const Target& target = {});
 
 }  // namespace tenon::kernel

@@ -271,11 +271,23 @@ class Divider {
 
   double cache_bytes() const { return static_cast<double>(target_.cache_bytes); }
   static constexpr double most_bytes = 0x1p62;
+  // What the loops of a group touch, or only what they write.
+  static std::set<SlotId> touched_by_loops(const RowGroup& group, bool written) {
+    std::set<SlotId> slots;
+    for (const Statement& s : group.members)
+      if (contains_loop(s))
+        visit_slots(s, [&](SlotId slot, bool write) {
+          if (write || !written) slots.insert(slot);
+        });
+    return slots;
+  }
   // Bytes that one row touches: all that moves with it, or only what stays while a loop runs, of what it reads too.
   std::int64_t row_bytes(const RowGroup& group, bool resident) const {
     double sum = 0;
+    std::set<SlotId> of_loops;
+    if (resident) of_loops = touched_by_loops(group, false);
     for (const auto& [slot, use] : group.uses) {
-      if (!use.by_rows) continue;
+      if (!use.by_rows || (resident && !of_loops.contains(slot))) continue;
       const double stays = !use.high && use.written ? estimate(use.stride) : use.elements_again();
       sum += resident ? stays * static_cast<double>(size_of(f_.slots[slot].dtype)) : writer_.bytes_of(slot, use.stride);
     }
@@ -332,12 +344,7 @@ class Divider {
   // Bytes of the longest run that a row writes: what is shorter, as a number a row, takes little beside it. Where there
   // are loops, each of their steps counts, and not what is beside them.
   double longest_run(const RowGroup& group) const {
-    std::set<SlotId> of_loops;
-    for (const Statement& s : group.members)
-      if (contains_loop(s))
-        visit_slots(s, [&](SlotId slot, bool write) {
-          if (write) of_loops.insert(slot);
-        });
+    const std::set<SlotId> of_loops = touched_by_loops(group, true);
     double most = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.by_rows && use.written && (of_loops.empty() || of_loops.contains(slot)))
@@ -362,8 +369,9 @@ class Divider {
       const bool products =
           std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
       const std::int64_t each = row_bytes(group, true);
+      // Rows that are read on from step to step in long runs make up for state that comes from the second level.
       const std::int64_t in_cache =
-          std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
+          std::max(2 * target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
       double vectors = 1;  // at least: each step of a loop is short
       // Where rows end apart, a block takes as many steps as any of its rows: of short steps a block is what registers
