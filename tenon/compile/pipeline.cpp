@@ -20,7 +20,6 @@
 #include "tenon/kernel/passes/rows_in_registers.h"
 #include "tenon/kernel/passes/split_complex.h"
 #include "tenon/kernel/passes/split_nests.h"
-#include "tenon/kernel/passes/tile_columns.h"
 #include "tenon/kernel/passes/view_products.h"
 #include "tenon/rewrite/collapse_loops.h"
 #include "tenon/rewrite/collapse_turns.h"
@@ -133,8 +132,6 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                          [=](Function& f) { divide_updates(f, target); })),
       reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
                          [=](Function& f) { divide_into_blocks(f, target); })),
-      pass("tile_columns", "rows that read the same rows of others, in tiles of columns",
-           [=](Function& f) { tile_columns(f, target); }),
       reassociating(pass("divide_prefixes", "long loops whose carries are sums and the like, on all cores",
                          [=](Function& f) { divide_prefixes(f, target); })),
       pass("compute_updates", "costly updates that go one by one, computed by vectors before",

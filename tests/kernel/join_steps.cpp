@@ -1,14 +1,13 @@
-// Passes over loops of elementwise steps, and over rows that read the same: kernels give the same to the bit behind
-// them.
+// Passes over loops of elementwise steps, and over sums of rows: kernels give the same to the bit behind them.
+#include "tenon/kernel/passes/join_steps.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "tenon/kernel/parse.h"
-#include "tenon/kernel/passes/join_steps.h"
 #include "tenon/kernel/passes/merge_reductions.h"
-#include "tenon/kernel/passes/tile_columns.h"
 #include "tenon/kernel/verify.h"
 #include "tests/kernel/interpreter.h"
 
@@ -118,18 +117,6 @@ TEST(MergeReductions, OfRows) {
         changes(head + nest + "  each [i2<64] m2[i2] = max over [i3<10] of m1[add(mul(i3, 64), i2)] from f32:-inf\n",
                 merge_reductions));
   }
-}
-
-TEST(TileColumns, GiveTheSame) {
-  const std::string text =
-      "function @f arguments=3\n  m0: f32[8192] argument 0\n  m1: f32[256] argument 1\n  m2: f32[8192] argument 2\n"
-      "  parallel blocks i0<64\n    each [i1<128]\n      m2[add(mul(i0, 128), i1)] = "
-      "add(mul(m0[add(mul(i0, 128), i1)], m1[i1]), m1[add(i1, 128)])\n";
-  const auto tiled = [&](std::int64_t cache) {
-    return after(text, [&](Function& f) { tile_columns(f, Target{.threads = 2, .cache_bytes = cache}); });
-  };
-  EXPECT_NE(tiled(512).find("each [i3<2, i2<8, i1<64]"), std::string::npos) << tiled(512);
-  EXPECT_EQ(tiled(1024), print(parse(text)));
 }
 
 }  // namespace
