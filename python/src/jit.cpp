@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <structmember.h>
 
 #include <algorithm>
-#include <unordered_set>
+#include <memory>
 
 #include "call.h"
+#include "callable.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "executor.h"
@@ -32,13 +32,7 @@ using namespace jitted;
 
 namespace {
 
-struct JitObject {
-  PyObject ob_base;
-  vectorcallfunc call;
-  PyObject* attributes;
-  PyObject* weak_references;
-  State* state;
-};
+using JitFunctions = Callable<State>;
 
 // The same run where results are looked through. What it was given is held beside, so that nothing donated is taken:
 // the Program may have to run again.
@@ -134,7 +128,7 @@ PyObject* call_new(State& s, const Given& given) {
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
-    State& s = *reinterpret_cast<JitObject*>(self)->state;
+    State& s = JitFunctions::state(self);
     const Using here(s);
     const Given given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
     if (Scope::top() == nullptr) {
@@ -152,74 +146,6 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
   });
 }
 
-// --- the type ---
-
-// Those that there are.
-std::unordered_set<PyObject*>& all_functions() {
-  static auto* all = new std::unordered_set<PyObject*>();
-  return *all;
-}
-
-// Of those that have ended.
-std::size_t calls_of_ended = 0, traces_of_ended = 0;
-
-void destroy(PyObject* self) {
-  auto* jit = reinterpret_cast<JitObject*>(self);
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  all_functions().erase(self);
-  if (jit->weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  Py_CLEAR(jit->attributes);
-  calls_of_ended += jit->state->calls;
-  traces_of_ended += jit->state->notes.traces();
-  delete jit->state;
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  auto* jit = reinterpret_cast<JitObject*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(jit->attributes);
-  if (jit->state != nullptr) Py_VISIT(jit->state->f.ptr());
-  return 0;
-}
-int clear(PyObject* self) {
-  auto* jit = reinterpret_cast<JitObject*>(self);
-  Py_CLEAR(jit->attributes);
-  if (jit->state != nullptr) jit->state->f.reset();
-  return 0;
-}
-
-PyObject* bound_to(PyObject* self, PyObject* object, PyObject*) {
-  if (object == nullptr || object == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, object);
-}
-
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, call), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(JitObject, attributes), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weak_references), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-PyGetSetDef attributes[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_descr_get, reinterpret_cast<void*>(bound_to)},
-    {Py_tp_members, members},
-    {Py_tp_getset, attributes},
-    {Py_tp_doc, const_cast<char*>("A function that is compiled for each kind of arguments: what tn.jit returns.")},
-    {0, nullptr},
-};
-PyType_Spec spec{"tenon.JitFunction", sizeof(JitObject), 0,
-                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-PyTypeObject* jit_type = nullptr;
-
 std::vector<nb::object> interned(nb::handle names) {
   std::vector<nb::object> all;
   for (nb::handle name : nb::iter(names)) all.push_back(nb::borrow(name));
@@ -230,42 +156,38 @@ nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_
                 std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place,
                 bool strict_native, bool inlined, const std::string& sizes, nb::handle named_numbers,
                 nb::handle named_names) {
-  auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
-  if (jit == nullptr) throw nb::python_error();
-  jit->call = call;
-  jit->state = new State();
-  jit->state->f = std::move(f);
-  jit->state->name = std::move(name);
-  jit->state->options = {std::move(static_numbers),
-                         std::move(donated_numbers),
-                         interned(static_names),
-                         interned(donated_names),
-                         Strict{strict_in_place, strict_native},
-                         inlined,
-                         sizes == "fixed"      ? Sizes::fixed
-                         : sizes == "symbolic" ? Sizes::symbolic
-                                               : Sizes::automatic};
+  auto made = std::make_unique<State>();
+  made->f = std::move(f);
+  made->name = std::move(name);
+  made->options = {std::move(static_numbers),
+                   std::move(donated_numbers),
+                   interned(static_names),
+                   interned(donated_names),
+                   Strict{strict_in_place, strict_native},
+                   inlined,
+                   sizes == "fixed"      ? Sizes::fixed
+                   : sizes == "symbolic" ? Sizes::symbolic
+                                         : Sizes::automatic};
   const auto axes_of = [](nb::handle names) {
     std::vector<std::string> all;
     for (nb::handle name : nb::iter(names)) all.push_back(name.is_none() ? "" : nb::cast<std::string>(name));
     return all;
   };
   for (auto [number, names] : nb::borrow<nb::dict>(named_numbers))
-    jit->state->options.numbers_sizes.emplace_back(nb::cast<std::size_t>(number), axes_of(names));
+    made->options.numbers_sizes.emplace_back(nb::cast<std::size_t>(number), axes_of(names));
   for (auto [name, names] : nb::borrow<nb::dict>(named_names))
-    jit->state->options.names_sizes.emplace_back(nb::borrow(name), axes_of(names));
-  all_functions().insert(reinterpret_cast<PyObject*>(jit));
-  return nb::steal(reinterpret_cast<PyObject*>(jit));
+    made->options.names_sizes.emplace_back(nb::borrow(name), axes_of(names));
+  return JitFunctions::make(made.release());
 }
 
 // The rules in force, and numerics, of a function that has just been made.
 void set_rewrites(nb::handle f, nb::handle rules, bool strict) {
-  Options& options = reinterpret_cast<JitObject*>(f.ptr())->state->options;
+  Options& options = JitFunctions::state(f).options;
   options.rules = api_detail::with_rules_here(rules_of(rules));
   options.numerics = strict ? Numerics::strict : numerics_here();
 }
 
-void clear_cache(nb::handle f) { reinterpret_cast<JitObject*>(f.ptr())->state->clear(); }
+void clear_cache(nb::handle f) { JitFunctions::state(f).clear(); }
 
 // Their specialisations.
 class Traces final : public Cache {
@@ -273,11 +195,11 @@ class Traces final : public Cache {
   Traces() { enlist(); }
   CacheInfo info() override {
     const nb::gil_scoped_acquire gil;
-    CacheInfo sum{.name = "traces", .bound = all_functions().size() * api_detail::EntryTable::bound};
-    std::size_t calls = calls_of_ended;
-    sum.misses = traces_of_ended;
-    for (PyObject* f : all_functions()) {
-      const State& s = *reinterpret_cast<JitObject*>(f)->state;
+    CacheInfo sum{.name = "traces", .bound = JitFunctions::all().size() * api_detail::EntryTable::bound};
+    std::size_t calls = State::calls_of_ended;
+    sum.misses = State::traces_of_ended;
+    for (PyObject* f : JitFunctions::all()) {
+      const State& s = JitFunctions::state(f);
       sum.entries += s.table.size();
       sum.misses += s.notes.traces();
       calls += s.calls;
@@ -288,7 +210,7 @@ class Traces final : public Cache {
   void clear() override {
     const nb::gil_scoped_acquire gil;
     std::vector<nb::object> all;  // what ends with an entry may end functions
-    for (PyObject* f : all_functions()) all.push_back(nb::borrow(f));
+    for (PyObject* f : JitFunctions::all()) all.push_back(nb::borrow(f));
     for (const nb::object& f : all) clear_cache(f);
   }
 };
@@ -335,7 +257,7 @@ struct Specialisation {
 
 Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
   const SourceScope place(user_line(), "jit");
-  State& s = *reinterpret_cast<JitObject*>(f.ptr())->state;
+  State& s = JitFunctions::state(f);
   const Using here(s);
   Flattened flat = flatten_call(s, args, kwargs);
   EntryRef alone;
@@ -347,8 +269,8 @@ Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
 std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   std::unique_ptr<State> own;
   State* s = nullptr;
-  if (Py_TYPE(f.ptr()) == jit_type) {
-    s = reinterpret_cast<JitObject*>(f.ptr())->state;
+  if (JitFunctions::is(f)) {
+    s = &JitFunctions::state(f);
   } else {
     own = std::make_unique<State>();
     own->f = std::move(f);
@@ -369,10 +291,8 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
 }  // namespace
 
 void add_jit(nb::module_& module) {
-  nb::object type = nb::steal(PyType_FromSpec(&spec));
-  if (!type) throw nb::python_error();
-  jit_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
-  module.attr("JitFunction") = type;
+  module.attr("JitFunction") = JitFunctions::make_type(
+      "tenon.JitFunction", "A function that is compiled for each kind of arguments: what tn.jit returns.", call);
   module.def("jit", make);
   module.def("set_rewrites", set_rewrites);
   nb::class_<Specialisation>(module, "Specialisation")

@@ -202,6 +202,10 @@ struct State {
   std::unordered_map<std::uint64_t, std::set<std::size_t>> integers;  // of each form, the leaves that are CallForm's
   std::optional<Label> known_label;
 
+  // Of those that have ended.
+  static inline std::size_t calls_of_ended = 0, traces_of_ended = 0;
+  ~State() { calls_of_ended += calls, traces_of_ended += notes.traces(); }
+
   const Label& label();
   void clear() {
     for (auto& entry : recent) gone_recent.push_back(std::exchange(entry, nullptr));

@@ -1,7 +1,5 @@
 #include "repeated.h"
 
-#include <structmember.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "array.h"
+#include "callable.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "executor.h"
@@ -179,14 +177,7 @@ struct State {
   int failed = 0;  // how many kinds could not be compiled, or need not be; -1 where any could
 };
 
-struct RepeatedObject {
-  PyObject ob_base;
-  vectorcallfunc call;
-  PyObject* attributes;
-  PyObject* weak_references;
-  State* state;
-};
-State& state_of(PyObject* object) { return *reinterpret_cast<RepeatedObject*>(object)->state; }
+using Functions = Callable<State>;
 
 // A call as Python makes it.
 struct Call {
@@ -196,10 +187,6 @@ struct Call {
   std::size_t count() const { return positional + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)); }
 };
 
-std::unordered_set<PyObject*>& all_functions() {
-  static auto* all = new std::unordered_set<PyObject*>();
-  return *all;
-}
 std::size_t compiled_calls = 0, compilations = 0;
 
 bool compiles = true;  // a setting of the user's
@@ -309,14 +296,14 @@ Found find(State& s, const CallKind& kind, const Call& call) {
     found = s.kinds.try_emplace(s.key).first;
     for (PyObject* object : kind.objects()) found->second.objects.push_back(nb::borrow(object));
   }
-  if (found->second.compiled != nullptr) return {found->second.compiled};
+  if (found->second.compiled != nullptr) return {found->second.compiled, false};
   if (found->second.calls > before_compiling) return {};
-  if (++found->second.calls <= before_compiling) return {.may_be_compiled = true};
+  if (++found->second.calls <= before_compiling) return {nullptr, true};
   // Other threads, and the function itself, may call it meanwhile.
   Compiled made = compile(s, kind, call);
   found = s.kinds.find(std::string(kind.key()));
   if (made.entry == nullptr || found == s.kinds.end()) return {};
-  return {found->second.compiled = std::make_shared<const Compiled>(std::move(made))};
+  return {found->second.compiled = std::make_shared<const Compiled>(std::move(made)), false};
 }
 
 // While a function runs op by op that may be compiled as a whole, those that it calls are not compiled by themselves.
@@ -334,7 +321,7 @@ bool tell(CallKind& kind, const Call& call) {
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
-  State& s = state_of(self);
+  State& s = Functions::state(self);
   if (within_another || s.failed == enough_failed || !runs_op_by_op())
     return PyObject_Vectorcall(s.f.ptr(), args, count, names);
   const Call given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
@@ -352,114 +339,51 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
   return made;
 }
 
-// --- the type ---
-
-void destroy(PyObject* self) {
-  auto* repeated = reinterpret_cast<RepeatedObject*>(self);
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  all_functions().erase(self);
-  if (repeated->weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  Py_CLEAR(repeated->attributes);
-  delete repeated->state;
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  const auto* repeated = reinterpret_cast<RepeatedObject*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(repeated->attributes);
-  if (repeated->state != nullptr) Py_VISIT(repeated->state->f.ptr());
-  return 0;
-}
-int clear(PyObject* self) {
-  auto* repeated = reinterpret_cast<RepeatedObject*>(self);
-  Py_CLEAR(repeated->attributes);
-  if (repeated->state != nullptr) repeated->state->f.reset();
-  return 0;
-}
-
-PyObject* bound_to(PyObject* self, PyObject* object, PyObject*) {
-  if (object == nullptr || object == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, object);
-}
-PyObject* represent(PyObject* self) { return PyObject_Repr(state_of(self).f.ptr()); }
+PyObject* represent(PyObject* self) { return PyObject_Repr(Functions::state(self).f.ptr()); }
 // By its name, as functions are.
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
-    const nb::object f = state_of(self).f;
+    const nb::object f = Functions::state(self).f;
     const nb::tuple name = nb::make_tuple(f.attr("__module__"), f.attr("__qualname__"));
     return nb::make_tuple(nb::module_::import_("tenon._repeated").attr("of_name"), name).release().ptr();
   });
 }
 
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(RepeatedObject, call), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(RepeatedObject, attributes), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(RepeatedObject, weak_references), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-PyGetSetDef attributes[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
 PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_repr, reinterpret_cast<void*>(represent)},
-    {Py_tp_descr_get, reinterpret_cast<void*>(bound_to)},
-    {Py_tp_members, members},
-    {Py_tp_getset, attributes},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, const_cast<char*>("A function of the package, of which calls that come often are compiled.")},
-    {0, nullptr},
-};
-PyType_Spec spec{"tenon.Function", sizeof(RepeatedObject), 0,
-                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-PyTypeObject* repeated_type = nullptr;
-
 // The kinds of all functions.
 class RepeatedCalls final : public Cache {
  public:
   RepeatedCalls() { enlist(); }
   CacheInfo info() override {
     const nb::gil_scoped_acquire gil;
-    CacheInfo sum{.name = "repeated calls", .bound = all_functions().size() * most_kinds};
-    for (PyObject* f : all_functions()) sum.entries += state_of(f).kinds.size();
+    CacheInfo sum{.name = "repeated calls", .bound = Functions::all().size() * most_kinds};
+    for (PyObject* f : Functions::all()) sum.entries += Functions::state(f).kinds.size();
     sum.hits = compiled_calls;
     sum.misses = compilations;
     return sum;
   }
   void clear() override {
     const nb::gil_scoped_acquire gil;
-    for (PyObject* f : all_functions()) state_of(f).kinds.clear();
+    for (PyObject* f : Functions::all()) Functions::state(f).kinds.clear();
   }
 };
 
 }  // namespace
 
 nb::object repeated(nb::object f) {
-  auto* made = reinterpret_cast<RepeatedObject*>(repeated_type->tp_alloc(repeated_type, 0));
-  if (made == nullptr) throw nb::python_error();
-  made->call = call;
-  made->state = new State();
-  made->state->name = nb::cast<std::string>(f.attr("__name__"));
-  made->state->f = std::move(f);
-  all_functions().insert(reinterpret_cast<PyObject*>(made));
-  return nb::steal(reinterpret_cast<PyObject*>(made));
+  auto made = std::make_unique<State>();
+  made->name = nb::cast<std::string>(f.attr("__name__"));
+  made->f = std::move(f);
+  return Functions::make(made.release());
 }
 
 void add_repeated(nb::module_& module) {
-  nb::object type = nb::steal(PyType_FromSpec(&spec));
-  if (!type) throw nb::python_error();
-  repeated_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
-  module.attr("Function") = type;
+  module.attr("Function") =
+      Functions::make_type("tenon.Function", "A function of the package, of which calls that come often are compiled.",
+                           call, {{Py_tp_methods, methods}, {Py_tp_repr, reinterpret_cast<void*>(represent)}});
   static auto* const cache = new RepeatedCalls();
   static_cast<void>(cache);
   module.def("repeated", repeated);
