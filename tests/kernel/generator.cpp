@@ -154,7 +154,7 @@ class Generator : RandomValues {
     to.push_back(r);
     written_.push_back(result);
   }
-  // Rows of which each reads the same row of others, in tiles where these are long.
+  // Rows of which each reads the same two rows of others.
   void rows_alike(Block& to) {
     const Dim rows = 48 + 4 * below(4), columns = 128;
     const Array y = temporary(DType::f32, {rows, columns}), same = temporary(DType::f32, {2 * columns});
