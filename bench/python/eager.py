@@ -2,9 +2,10 @@
 """Calls of functions of tenon.numpy, tenon.lax, tenon.nn with arrays of 8 elements, op by op or as the library runs what is repeated:
 microseconds a call, and NumPy's for those that it has. The calls are those of the tests.
 
-    eager.py [--only WORD] [--most MICROSECONDS]
+    eager.py [--only WORD] [--most MICROSECONDS] [--arguments]
 
 Prints the calls that take longer than --most (2 unless told), and how many do not. A figure is the least of five rounds.
+With --arguments: a call of ever more arrays, and one with ever other numbers, which is not compiled.
 """
 import argparse
 import pathlib
@@ -97,11 +98,28 @@ def rows(only):
             yield f"{module}.{name}", microseconds(lambda: f(*ours, **options)), theirs
 
 
+def sweep():
+    x = tn.numpy.asarray(np.arange(8, dtype="float32"))
+    for n in (1, 2, 4, 8, 16):
+        arrays = [x] * n
+        print(f"stack of {n:2} arrays {microseconds(lambda: tn.numpy.stack(arrays)):8.2f}")
+    numbers = iter(np.arange(1e6).tolist())
+    print(f"clip, one number  {microseconds(lambda: tn.numpy.clip(x, 0.0, 5.0)):8.2f}")
+    print(f"clip, ever others {microseconds(lambda: tn.numpy.clip(x, 0.0, next(numbers))):8.2f}")
+    with_setting = tn.config.compile_repeated_calls
+    tn.config.update("compile_repeated_calls", False)
+    print(f"clip, op by op    {microseconds(lambda: tn.numpy.clip(x, 0.0, 5.0)):8.2f}")
+    tn.config.update("compile_repeated_calls", with_setting)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--most", type=float, default=2.0, metavar="MICROSECONDS")
+    parser.add_argument("--arguments", action="store_true")
     asked = parser.parse_args()
+    if asked.arguments:
+        return sweep()
     warnings.filterwarnings("ignore")
     np.seterr(all="ignore")
     found = sorted(rows(asked.only), key=lambda row: -row[1])

@@ -220,6 +220,20 @@ def narrow_products():
             yield f"{name}, beside float32", ours(factors, result), {"tenon float32": ours("float32", "float32")}
 
 
+def products_by_groups():
+    """Products of which each group of rows has a matrix of its own: the time of all rows should not grow with the groups."""
+    for rows, k, n, groups in [(4096, 512, 512, 4), (4096, 512, 512, 16), (4096, 512, 512, 64), (512, 128, 128, 32)]:
+        sizes = np.random.default_rng(0).multinomial(rows, [1 / groups] * groups).astype("int32")
+        args = normal((rows, k), "float32"), normal((groups, k, n), "float32"), sizes
+        name = f"ragged_dot {rows},{k},{n} of {groups}"
+        for what, f in {"": lambda jx: jx.lax.ragged_dot, ", gradient": slope_of_groups}.items():
+            yield name + what, in_tenon(f(tn), *args), {} if jax is None else {"jax": in_jax(f(jax), *args)}
+
+
+def slope_of_groups(jx):
+    return jx.grad(lambda a, b, sizes: jx.numpy.sum(jx.lax.ragged_dot(a, b, sizes) ** 2), (0, 1))
+
+
 def product_of(jx, spelling, result):
     contracted = ((0 if spelling[0] == "T" else 1,), (1 if spelling[1] == "T" else 0,))
     return lambda a, b: jx.lax.dot_general(a, b, (contracted, ((), ())), preferred_element_type=result)
@@ -309,7 +323,8 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    cases = [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *narrow_products(), *fields(), *solvers()]
+    cases = [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *narrow_products(), *products_by_groups(),
+             *fields(), *solvers()]
     for name, ours, others in cases:
         if options.only not in name:
             continue

@@ -40,7 +40,7 @@ constexpr int enough_failed = 4;
 // Of which kind a call is: the types of its arrays, and what else it is given, by value.
 class CallKind {
  public:
-  static constexpr std::size_t most_bytes = 248, most_arrays = 16, most_objects = 8;
+  static constexpr std::size_t most_bytes = 504, most_arrays = 16, most_objects = 8;
   // Of more elements than these the work of an op is more than what it costs to find it.
   static constexpr std::int64_t most_elements = 4096;
   static constexpr int deepest = 4;
