@@ -16,6 +16,7 @@
 #include "errors.h"
 #include "executor.h"
 #include "finite.h"
+#include "operands.h"
 #include "rooms.h"
 #include "source_lines.h"
 #include "tenon/api/jit.h"
@@ -70,6 +71,7 @@ class CallKind {
     return add_bytes(&form, 1) && (add_bytes(&parts, sizeof parts) && ...);
   }
   bool tell_array(const Array& x);
+  bool tell_numpy_number(PyObject* object);
   bool tell_text(PyObject* text);
   bool tell_sequence(char form, PyObject* sequence, int depth);
 
@@ -83,6 +85,19 @@ class CallKind {
 bool is_numpy_dtype(PyObject* object) {
   static PyObject* const type = nb::module_::import_("numpy").attr("dtype").inc_ref().ptr();
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+bool is_numpy_number(PyObject* object) {
+  static PyObject* const type = nb::module_::import_("numpy").attr("generic").inc_ref().ptr();
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+bool CallKind::tell_numpy_number(PyObject* object) {
+  Array x;
+  if (!borrowed_operand_from(object, x)) return false;
+  const std::size_t size = size_of(x.dtype());
+  if (const Scalar* number = x.number()) return add('g', number->dtype()) && add_bytes(number->data(), size);
+  const Buffer* buffer = x.buffer();
+  return buffer != nullptr && buffer->rank() == 0 && add('g', buffer->dtype()) && add_bytes(buffer->data(), size);
 }
 
 bool CallKind::tell_array(const Array& x) {
@@ -134,7 +149,7 @@ bool CallKind::tell(PyObject* object, int depth) {
     return add(':') && std::ranges::all_of(parts, [&](PyObject* part) { return !is_array(part) && tell(part, depth); });
   }
   if (PyType_Check(object) != 0 || object == Py_Ellipsis || is_numpy_dtype(object)) return tell_object(object);
-  return false;
+  return is_numpy_number(object) && tell_numpy_number(object);
 }
 
 // The same arguments with other arrays.
@@ -222,7 +237,8 @@ bool is_small(const Program& program) {
   std::int64_t elements = 0;
   for (const Type& type : program.output_types()) {
     const Dim all = type.shape.elements();
-    if (!all.known() || all.value() > 4 * CallKind::most_elements) return false;
+    if (!all.known()) continue;  // found among the elements of the arguments
+    if (all.value() > 4 * CallKind::most_elements) return false;
     elements += all.value();
   }
   return elements <= 4 * CallKind::most_elements;

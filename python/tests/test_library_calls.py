@@ -113,6 +113,18 @@ def test_numbers_and_options_are_told_apart():
         assert tnp.logaddexp(x.astype("f8"), 1).dtype == np.float64
 
 
+def test_numbers_of_numpy_are_told_by_value():
+    x = tnp.asarray(np.arange(6, dtype="f4"))
+    before = compiled()
+    for _ in range(OFTEN):
+        assert tnp.ldexp(x, np.int32(2)).tolist() == [0, 4, 8, 12, 16, 20]
+        assert tnp.ldexp(x, np.int32(3))[1] == 8
+        assert tnp.maximum(x, np.float64(2.5)).dtype == np.float64
+        assert tnp.maximum(x, np.float32(2.5)).dtype == np.float32
+        assert tnp.flatnonzero(x).tolist() == [1, 2, 3, 4, 5]
+    assert compiled() > before + 1
+
+
 def test_errors_are_those_of_each_call():
     x = tnp.asarray(np.arange(6, dtype="f4"))
     p = tnp.asarray(np.array([1, 4], "i4"))
