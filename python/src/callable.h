@@ -9,10 +9,29 @@
 #include <vector>
 
 #include "none.h"
+#include "trees.h"
 
 namespace tenon::python {
 
 namespace nb = nanobind;
+
+// A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
+struct Given {
+  PyObject* const* args;
+  std::size_t positional;
+  PyObject* names;  // a tuple, or null
+  std::size_t count() const { return positional + keywords(); }
+  std::size_t keywords() const { return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names)); }
+  PyObject* keyword(std::size_t i) const { return PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)); }
+  PyObject* find(PyObject* name, std::size_t guess) const {
+    const std::size_t count = keywords();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = (guess + k) % count;
+      if (keyword(i) == name || same_objects(keyword(i), name)) return args[positional + i];
+    }
+    return nullptr;
+  }
+};
 
 // State has the function, `f`. Its objects are called by `call`, have attributes, weak references and methods' binding,
 // and take part in the collection of cycles.

@@ -91,6 +91,25 @@ nb::object stand_in_of_float0(PyObject* zeros) {
 FlatTree flat_arrays(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, false); }
 FlatTree flat_tangents(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, true); }
 
+PyObject* tree_of_results(const TreeDef& tree, std::size_t count, Array** places, FunctionRef<void()> run) {
+  nb::object one;
+  Objects many;
+  if (count == 1) {
+    one = array_object(Array());
+    places[0] = &array_of(one.ptr());
+  } else {
+    many.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      many.push_back(array_object(Array()));
+      places[i] = &array_of(many[i].ptr());
+    }
+  }
+  run();
+  if (count == 1 && tree.nodes().size() == 1 && !tree.nodes()[0].data) return one.release().ptr();
+  std::size_t i = 0;
+  return tree.unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });
+}
+
 nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> leaves) {
   std::size_t i = 0;
   return nb::steal(tree.unflatten([&] { return new_array(leaves[i++]); }));

@@ -20,6 +20,8 @@ FlatTree flat_arrays(std::string_view op, const char* what, nb::handle tree);
 // The same of cotangents and tangents: an empty array for zeros of the dtype float0, which integers have.
 FlatTree flat_tangents(std::string_view op, const char* what, nb::handle tree);
 
+// The tree of so many arrays that `run` puts in these places: those of objects, which are made first.
+PyObject* tree_of_results(const TreeDef& tree, std::size_t count, Array** places, FunctionRef<void()> run);
 nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> leaves);
 // Empty arrays become zeros of NumPy's dtype float0, in the shapes of `like`.
 nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves, std::span<const Type> like);

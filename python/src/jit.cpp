@@ -59,33 +59,18 @@ void run_watched(const Entry& entry, const CallFrame& frame) {
 PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRef> cells) {
   const bool refs = entry.uses_refs();
   const std::size_t count = refs ? entry.traced().results() : entry.results();
-  Array** const places = frame.results(entry.leaves());
-  // The objects of the results are made first: native code's arrays go into them as they are.
-  nb::object one;
-  Objects many;
-  if (count == 1) {
-    one = array_object(Array());
-    places[0] = &array_of(one.ptr());
-  } else {
-    many.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      many.push_back(array_object(Array()));
-      places[i] = &array_of(many[i].ptr());
-    }
-  }
   const auto native = [&] {
     if (watching()) [[unlikely]]
       return run_watched(entry, frame);
     const NativeRun beside;
     entry.run(frame.words(), ~std::uint64_t(0));
   };
-  if (refs) [[unlikely]]
-    entry.run_with_refs(frame.words(), cells, native);
-  else
-    native();
-  if (count == 1 && entry.result->nodes().size() == 1 && !entry.result->nodes()[0].data) return one.release().ptr();
-  std::size_t i = 0;
-  return entry.result->unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });
+  return tree_of_results(*entry.result, count, frame.results(entry.leaves()), [&] {
+    if (refs) [[unlikely]]
+      entry.run_with_refs(frame.words(), cells, native);
+    else
+      native();
+  });
 }
 
 // Says once, when it has been compiled, which donated arrays are of no use.

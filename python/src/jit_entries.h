@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "array.h"
+#include "callable.h"
 #include "dtypes.h"
 #include "functions.h"
 #include "operands.h"
@@ -28,23 +29,6 @@ using api_detail::JitEntry;
 using api_detail::LeafType;
 using api_detail::Signature;
 using api_detail::Strict;
-
-// A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
-struct Given {
-  PyObject* const* args;
-  std::size_t positional;
-  PyObject* names;  // a tuple, or null
-  std::size_t keywords() const { return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names)); }
-  PyObject* keyword(std::size_t i) const { return PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)); }
-  PyObject* find(PyObject* name, std::size_t guess) const {
-    const std::size_t count = keywords();
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t i = (guess + k) % count;
-      if (keyword(i) == name || same_objects(keyword(i), name)) return args[positional + i];
-    }
-    return nullptr;
-  }
-};
 
 // Which arguments are static, which are donated: by number or by name.
 struct Options {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,9 +17,9 @@
 #include "errors.h"
 #include "executor.h"
 #include "finite.h"
+#include "functions.h"
 #include "operands.h"
 #include "rooms.h"
-#include "source_lines.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/numerics.h"
 #include "tenon/api/rewrites.h"
@@ -82,13 +83,8 @@ class CallKind {
   std::int64_t elements_ = 0;
 };
 
-bool is_numpy_dtype(PyObject* object) {
-  static PyObject* const type = nb::module_::import_("numpy").attr("dtype").inc_ref().ptr();
-  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
-}
-bool is_numpy_number(PyObject* object) {
-  static PyObject* const type = nb::module_::import_("numpy").attr("generic").inc_ref().ptr();
-  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
+PyTypeObject* numpy_type(const char* name) {
+  return reinterpret_cast<PyTypeObject*>(nb::module_::import_("numpy").attr(name).inc_ref().ptr());
 }
 
 bool CallKind::tell_numpy_number(PyObject* object) {
@@ -148,8 +144,10 @@ bool CallKind::tell(PyObject* object, int depth) {
     PyObject* const parts[] = {slice->start, slice->stop, slice->step};
     return add(':') && std::ranges::all_of(parts, [&](PyObject* part) { return !is_array(part) && tell(part, depth); });
   }
-  if (PyType_Check(object) != 0 || object == Py_Ellipsis || is_numpy_dtype(object)) return tell_object(object);
-  return is_numpy_number(object) && tell_numpy_number(object);
+  static PyTypeObject *const dtypes = numpy_type("dtype"), *const numbers = numpy_type("generic");
+  if (PyType_Check(object) != 0 || object == Py_Ellipsis || PyObject_TypeCheck(object, dtypes))
+    return tell_object(object);
+  return PyObject_TypeCheck(object, numbers) && tell_numpy_number(object);
 }
 
 // The same arguments with other arrays.
@@ -170,11 +168,12 @@ class Rebuilt {
   const Array* next_;
 };
 
-struct Compiled {
-  std::shared_ptr<const JitEntry> entry;
+struct Compiled : JitEntry {
+  Compiled(EntryParts parts, TreeRef tree) : JitEntry(&tag, std::move(parts)), result(std::move(tree)) {}
+  static inline const char tag = 0;
   TreeRef result;
 
-  PyObject* run(std::span<const Array* const> arrays) const;
+  PyObject* call(std::span<const Array* const> arrays) const;
 };
 
 struct Kind {
@@ -183,24 +182,20 @@ struct Kind {
   Objects objects;  // whose addresses are in the key
 };
 
+struct HashOfKey {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+};
+
 // A function, and what has become of its calls, kind by kind.
 struct State {
   nb::object f;
   std::string name;
-  std::unordered_map<std::string, Kind> kinds;
-  std::string key;
+  std::unordered_map<std::string, Kind, HashOfKey, std::equal_to<>> kinds;
   int failed = 0;  // how many kinds could not be compiled, or need not be; -1 where any could
 };
 
 using Functions = Callable<State>;
-
-// A call as Python makes it.
-struct Call {
-  PyObject* const* args;
-  std::size_t positional;
-  PyObject* names;
-  std::size_t count() const { return positional + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)); }
-};
 
 std::size_t compiled_calls = 0, compilations = 0;
 
@@ -212,24 +207,14 @@ bool runs_op_by_op() {
          numerics_here() == Numerics::relaxed;
 }
 
-PyObject* Compiled::run(std::span<const Array* const> arrays) const {
+PyObject* Compiled::call(std::span<const Array* const> arrays) const {
   ++compiled_calls;
-  const CallFrame frame(entry->frame_words());
+  const CallFrame frame(frame_words());
   std::ranges::copy(arrays, frame.leaves());
-  // The objects of the results are made first: native code's arrays go into them as they are.
-  Objects made;
-  made.reserve(entry->results());
-  for (std::size_t i = 0; i < entry->results(); ++i) {
-    made.push_back(array_object(Array()));
-    frame.results(entry->leaves())[i] = &array_of(made[i].ptr());
-  }
-  {
+  return tree_of_results(*result, results(), frame.results(leaves()), [&] {
     const NativeRun beside;
-    entry->run(frame.words(), 0);
-  }
-  if (made.size() == 1 && result->nodes().size() == 1) return made[0].release().ptr();
-  std::size_t i = 0;
-  return result->unflatten([&] { return made[i++].release().ptr(); });
+    run(frame.words(), 0);
+  });
 }
 
 // What is large may be a view where it runs op by op.
@@ -244,52 +229,45 @@ bool is_small(const Program& program) {
   return elements <= 4 * CallKind::most_elements;
 }
 
-// Of a call that has come often. Empty where it looks at values, computes nothing, or gives something else than arrays,
-// or large ones.
-Compiled compile(State& s, const CallKind& kind, const Call& call) {
+// Of a call that has come often. Nothing where it looks at values, computes nothing, or gives something else than
+// arrays, or large ones: what is wrong is told where it runs op by op.
+std::shared_ptr<const Compiled> compile(const State& s, const CallKind& kind, const Given& given) {
   Arrays leaves;
   for (const Array* x : kind.arrays()) leaves.push_back(*x);
   TreeRef result;
+  bool gives_arrays = true;
   const auto function = [&](std::span<const Array> in) {
     Rebuilt rebuilt(in);
-    Objects args;
+    Objects args, parts;
     std::vector<PyObject*> places;
-    for (std::size_t i = 0; i < call.count(); ++i) places.push_back(args.emplace_back(rebuilt(call.args[i])).ptr());
-    const nb::object made = nb::steal(PyObject_Vectorcall(s.f.ptr(), places.data(), call.positional, call.names));
+    for (std::size_t i = 0; i < given.count(); ++i) places.push_back(args.emplace_back(rebuilt(given.args[i])).ptr());
+    const nb::object made = nb::steal(PyObject_Vectorcall(s.f.ptr(), places.data(), given.positional, given.names));
     if (!made) throw nb::python_error();
-    Objects parts;
     result = flatten(made, parts);
+    gives_arrays = std::ranges::all_of(parts, [](const nb::object& part) { return is_array(part.ptr()); });
     Arrays all;
-    for (const nb::object& part : parts) {
-      if (!is_array(part.ptr())) throw TreeError("a repeated call gives something else than arrays.", "");
-      all.push_back(array_of(part.ptr()));
-    }
+    if (gives_arrays)
+      for (const nb::object& part : parts) all.push_back(array_of(part.ptr()));
     return all;
   };
   try {
     const SourceScope place(Source(), s.name);
     EntryParts parts;
     parts.traced = trace_for_calls(function, leaves, parts.what_for, s.name);
-    if (parts.traced.program->eqns().empty()) throw TreeError("a repeated call gives what it is given.", "");
-    if (!is_small(*parts.traced.program)) throw TreeError("a repeated call gives large arrays.", "");
+    if (!gives_arrays || parts.traced.program->eqns().empty() || !is_small(*parts.traced.program)) return nullptr;
     parts.traced.program = as_op_by_op(parts.traced.program);
     parts.donation = {std::vector<bool>(leaves.size()), std::vector<std::size_t>(leaves.size())};
     parts.signature = Signature::of_leaves(leaves);
-    const auto entry = std::make_shared<const JitEntry>(nullptr, std::move(parts));
-    {
-      const NativeRun beside;
-      entry->prepare();
-    }
-    s.failed = -1;
-    ++compilations;
-    return {entry, std::move(result)};
+    auto made = std::make_shared<const Compiled>(std::move(parts), std::move(result));
+    const NativeRun beside;
+    made->prepare();
+    return made;
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_Exception)) throw;
+    return nullptr;
   } catch (const Error&) {
-    // What is wrong is told where it runs op by op.
+    return nullptr;
   }
-  if (s.failed >= 0) ++s.failed;
-  return {};
 }
 
 struct Found {
@@ -304,34 +282,36 @@ void make_room(State& s) {
 }
 
 // What a call of this kind runs, compiled now if it has come often enough.
-Found find(State& s, const CallKind& kind, const Call& call) {
-  s.key = kind.key();
-  auto found = s.kinds.find(s.key);
+Found find(State& s, const CallKind& kind, const Given& given) {
+  auto found = s.kinds.find(kind.key());
   if (found == s.kinds.end()) {
     if (s.kinds.size() == most_kinds) make_room(s);
-    found = s.kinds.try_emplace(s.key).first;
+    found = s.kinds.try_emplace(std::string(kind.key())).first;
     for (PyObject* object : kind.objects()) found->second.objects.push_back(nb::borrow(object));
   }
   if (found->second.compiled != nullptr) return {found->second.compiled, false};
   if (found->second.calls > before_compiling) return {};
   if (++found->second.calls <= before_compiling) return {nullptr, true};
   // Other threads, and the function itself, may call it meanwhile.
-  Compiled made = compile(s, kind, call);
-  found = s.kinds.find(std::string(kind.key()));
-  if (made.entry == nullptr || found == s.kinds.end()) return {};
-  return {found->second.compiled = std::make_shared<const Compiled>(std::move(made)), false};
+  std::shared_ptr<const Compiled> made = compile(s, kind, given);
+  if (made != nullptr) {
+    s.failed = -1;
+    ++compilations;
+    if (found = s.kinds.find(kind.key()); found != s.kinds.end()) found->second.compiled = made;
+  } else if (s.failed >= 0) {
+    ++s.failed;
+  }
+  return {std::move(made), false};
 }
 
 // While a function runs op by op that may be compiled as a whole, those that it calls are not compiled by themselves.
 thread_local bool within_another = false;
 
-bool tell(CallKind& kind, const Call& call) {
-  kind.tell(x64_enabled ? Py_True : Py_False);
-  for (std::size_t i = 0; i < call.count(); ++i) {
-    if (i >= call.positional &&
-        !kind.tell_object(PyTuple_GET_ITEM(call.names, static_cast<Py_ssize_t>(i - call.positional))))
-      return false;
-    if (!kind.tell(call.args[i])) return false;
+bool tell(CallKind& kind, const Given& given) {
+  if (!kind.tell(x64_enabled ? Py_True : Py_False)) return false;
+  for (std::size_t i = 0; i < given.count(); ++i) {
+    if (i >= given.positional && !kind.tell_object(given.keyword(i - given.positional))) return false;
+    if (!kind.tell(given.args[i])) return false;
   }
   return true;
 }
@@ -340,13 +320,13 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
   State& s = Functions::state(self);
   if (within_another || s.failed == enough_failed || !runs_op_by_op())
     return PyObject_Vectorcall(s.f.ptr(), args, count, names);
-  const Call given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
+  const Given given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
   CallKind kind;
   if (!tell(kind, given)) return PyObject_Vectorcall(s.f.ptr(), args, count, names);
   Found found;
   PyObject* made = guarded([&]() -> PyObject* {
     found = find(s, kind, given);
-    return found.compiled == nullptr ? nullptr : found.compiled->run(kind.arrays());
+    return found.compiled == nullptr ? nullptr : found.compiled->call(kind.arrays());
   });
   if (made != nullptr || PyErr_Occurred() != nullptr) return made;
   within_another = found.may_be_compiled;
@@ -369,6 +349,7 @@ PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
+
 // The kinds of all functions.
 class RepeatedCalls final : public Cache {
  public:
