@@ -17,6 +17,7 @@
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/order.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 namespace {
@@ -24,13 +25,6 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 bool holds(const Numbers& axes, std::int64_t axis) { return std::ranges::find(axes, axis) != axes.end(); }
-
-Numbers without(std::size_t rank, std::initializer_list<const Numbers*> others) {
-  Numbers rest;
-  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(rank); ++axis)
-    if (std::ranges::none_of(others, [&](const Numbers* axes) { return holds(*axes, axis); })) rest.push_back(axis);
-  return rest;
-}
 
 Numbers joined(std::initializer_list<Numbers> parts) {
   Numbers all;
@@ -62,7 +56,7 @@ Numbers Ragged::before() const {
   const auto ahead = [&](const Numbers& all) { return Numbers(all.begin(), std::ranges::find(all, ragged)); };
   if (of_batch()) return ahead(axes.batch_a);
   if (contracts()) return joined({axes.batch_a, ahead(axes.contract_a)});
-  return joined({axes.batch_a, ahead(without(lhs.rank(), {&axes.contract_a, &axes.batch_a}))});
+  return joined({axes.batch_a, ahead(free_axes(lhs.rank(), axes.contract_a, axes.batch_a))});
 }
 
 void require_fits(std::string_view name, const Ragged& r) {
@@ -184,8 +178,8 @@ void append_dims(std::vector<Dim>& to, const Array& x, const Numbers& axes) {
 Array Ragged::rows_by_blocks(std::int64_t block) const {
   const std::int64_t m = rows().value();
   const Numbers own{ragged}, groups{*group};
-  const Numbers beside = without(lhs.rank(), {&axes.contract_a, &own});
-  const Numbers columns = without(rhs.rank(), {&axes.contract_b, &groups});
+  const Numbers beside = free_axes(lhs.rank(), axes.contract_a, own);
+  const Numbers columns = free_axes(rhs.rank(), axes.contract_b, groups);
   const Dim k = product_of(lhs, axes.contract_a), rest = product_of(lhs, beside), n = product_of(rhs, columns);
   const Array x = reshape(transpose(lhs, joined({own, beside, axes.contract_a})), {m, rest, k});
   const Array matrices = reshape(transpose(rhs, joined({groups, axes.contract_b, columns})), {this->groups(), k, n});
@@ -220,7 +214,8 @@ Array Ragged::sums_by_blocks(std::int64_t block) const {
   const Numbers own{ragged}, other{axes.contract_b[static_cast<std::size_t>(at)]};
   Numbers rest_a = axes.contract_a, rest_b = axes.contract_b;
   rest_a.erase(rest_a.begin() + at), rest_b.erase(rest_b.begin() + at);
-  const Numbers free_a = without(lhs.rank(), {&axes.contract_a}), free_b = without(rhs.rank(), {&axes.contract_b});
+  const Numbers free_a = free_axes(lhs.rank(), axes.contract_a, {}),
+                free_b = free_axes(rhs.rank(), axes.contract_b, {});
   const Dim rest = product_of(lhs, rest_a);
   const Array x = reshape(transpose(lhs, joined({own, rest_a, free_a})), {m, rest, product_of(lhs, free_a)});
   const Array y = reshape(transpose(rhs, joined({other, rest_b, free_b})), {m, rest, product_of(rhs, free_b)});

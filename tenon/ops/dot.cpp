@@ -37,13 +37,16 @@ bool contains(const Axes64& axes, std::size_t axis) {
   return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
 }
 
-// Axes that are neither contracted nor batch, ascending.
-Axes64 free_axes(std::size_t rank, const Axes64& contract, const Axes64& batch) {
+}  // namespace
+
+std::vector<std::int64_t> free_axes(std::size_t rank, const Axes64& contract, const Axes64& batch) {
   Axes64 free;
   for (std::size_t i = 0; i < rank; ++i)
     if (!contains(contract, i) && !contains(batch, i)) free.push_back(static_cast<std::int64_t>(i));
   return free;
 }
+
+namespace {
 
 Type dot_type(const Params& params, std::span<const Type> in, TypeContext& context) {
   if (in.size() != 2 || !in[0].is_array() || !in[1].is_array()) throw VerifyError("dot_general: takes two arrays.");

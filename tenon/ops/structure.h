@@ -24,6 +24,9 @@ const OpInfo& loop_again_op();
 // How many elements of a mask are true, as a size that is known when it runs.
 Dim size_of_chosen(const Array& mask);
 
+// The axes of a product's operand that are neither contracted nor of the batch, ascending.
+std::vector<std::int64_t> free_axes(std::size_t rank, const std::vector<std::int64_t>& contract,
+                                    const std::vector<std::int64_t>& batch);
 // A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
 struct ProductForm {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;
