@@ -204,10 +204,6 @@ Arrays with_one_step(const Eqn& eqn, const Turn& turn, const Replay& replay) {
   return results;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the elements of a step are computed one by one, in long rows: code takes several steps of these at once.
 bool is_elementwise_turn(const Turn& turn) {
   constexpr std::int64_t long_row = 256;  // elements

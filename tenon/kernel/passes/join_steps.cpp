@@ -122,13 +122,8 @@ class Joiner {
     if (!behind->terms.empty()) return {};
     const Dim apart = w.offset.constant - behind->constant;
     if (w.by_step == Dim(0)) return apart == Dim(0) ? std::optional<std::int64_t>(1) : std::nullopt;
-    const auto steps = exact_quotient_of(apart, w.by_step);
-    return steps ? std::optional(std::max<std::int64_t>(*steps, 0)) : std::nullopt;
-  }
-  static std::optional<std::int64_t> exact_quotient_of(const Dim& a, const Dim& b) {
-    if (a == Dim(0)) return 0;
-    if (!a.known() || !b.known()) return a == b ? std::optional<std::int64_t>(1) : std::nullopt;
-    return a.value() % b.value() == 0 ? std::optional(a.value() / b.value()) : std::nullopt;
+    const auto steps = exact_quotient(apart, w.by_step);
+    return steps && steps->known() ? std::optional(std::max<std::int64_t>(steps->value(), 0)) : std::nullopt;
   }
 
   // One of the steps of a turn: what those before it have written is the values that they store.
