@@ -4,10 +4,12 @@ import importlib
 
 from tenon._repeated import repeated
 
+
 def later(namespace, modules=(), rooms=(), names=None):
     """(__getattr__, __dir__) of a module, whose globals are `namespace`. `modules` of its package become attributes; `names`
     says of which module of the package names are, "load save" of "files"; what else is public is looked for in `rooms`,
-    modules of the package whose public names are all its own, functions of arrays. What is found is there as if it had been imported at once.
+    modules of the package whose public names are all its own, functions of arrays. What is found is there as if it had been
+    imported at once.
 
     >>> import tenon as tn
     >>> tn.export is tn.export, "export" in dir(tn)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tenon import _core
-from tenon import numpy as tnp
+from tenon import numpy as tnp  # noqa: F401  examples use it
 from tenon.lax._staging import DotDimensionNumbers
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general"]

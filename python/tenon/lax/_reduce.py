@@ -8,7 +8,7 @@ import numpy as np
 from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon._repeated import written
-from tenon.lax._elementwise import add, max, min, mul  # noqa: A004
+from tenon.lax._elementwise import add, bitwise_and, bitwise_or, bitwise_xor, max, min, mul  # noqa: A004
 from tenon.numpy._shapes import _axes
 
 __all__ = ["reduce", "reduce_xor"]
@@ -32,11 +32,21 @@ def _gathered(x, axes):
     return _core.tn.reshape(moved, (math.prod(x.shape[i] for i in axes), *(x.shape[i] for i in rest)))
 
 
-# Functions whose reductions the library has.
-_KNOWN = {combine: reduction for combines, reduction in (
-    ((add, tnp.add, _core.add), _core.tn.sum), ((mul, tnp.multiply, _core.multiply), _core.tn.prod),
-    ((max, tnp.maximum, _core.maximum), _core.tn.order.largest), ((min, tnp.minimum, _core.minimum), _core.tn.order.smallest))
-    for combine in map(written, combines)}
+# Functions whose reductions the library has, by its names of them.
+_NAMES = {written(f): name for name, functions in {
+    "add": (add, tnp.add, _core.add), "mul": (mul, tnp.multiply, _core.multiply), "max": (max, tnp.maximum, _core.maximum),
+    "min": (min, tnp.minimum, _core.minimum), "and": (bitwise_and, tnp.bitwise_and, _core.bitwise_and),
+    "or": (bitwise_or, tnp.bitwise_or, _core.bitwise_or), "xor": (bitwise_xor, tnp.bitwise_xor, _core.bitwise_xor)}.items()
+    for f in functions}
+_REDUCTIONS = {"add": _core.tn.sum, "mul": _core.tn.prod, "max": _core.tn.order.largest, "min": _core.tn.order.smallest}
+
+
+def library_name(computation):
+    """What the library calls the reduction by a function of two elements, or None."""
+    try:
+        return _NAMES.get(written(computation))
+    except TypeError:  # not hashable
+        return None
 
 
 def reduce(operands, init_values, computation, dimensions, out_sharding=None):
@@ -69,19 +79,12 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
     starts = [_core.broadcast_to(v, shape) for v in inits]
     if 0 in flat[0].shape:
         return structure.unflatten(starts)
-    known = _known(computation, arrays)
+    known = _REDUCTIONS.get(library_name(computation)) if len(arrays) == 1 and arrays[0].dtype.kind != "b" else None
     if known is not None:
         return structure.unflatten([_core.convert(computation(starts[0], known(flat[0], 0)), arrays[0].dtype)])
     combine = functools.partial(_of_elements, computation, structure)
     made = combine(starts, _pairwise(combine, flat))
     return structure.unflatten(made)
-
-
-def _known(computation, arrays):
-    try:
-        return _KNOWN.get(written(computation)) if len(arrays) == 1 and arrays[0].dtype.kind != "b" else None
-    except TypeError:  # not hashable
-        return None
 
 
 def _of_elements(computation, structure, a, b):

@@ -6,29 +6,15 @@ import numpy as np
 
 from tenon import _core, tree
 from tenon import numpy as tnp
-from tenon._repeated import written
-from tenon.lax import _elementwise as elementwise
 from tenon.lax._convolution import _integers, _padding
-from tenon.lax._reduce import _of_elements
+from tenon.lax._reduce import _of_elements, library_name
 
 __all__ = ["reduce_window", "reduce_window_shape_tuple"]
 
 
-# Functions whose reductions the library has, by its names of them.
-_KNOWN = {}
-for _name, _functions in {
-        "add": ("add", "add"), "mul": ("mul", "multiply"), "max": ("max", "maximum"), "min": ("min", "minimum"),
-        "and": ("bitwise_and",) * 2, "or": ("bitwise_or",) * 2, "xor": ("bitwise_xor",) * 2}.items():
-    for _function in (getattr(elementwise, _functions[0]), getattr(tnp, _functions[1]), getattr(_core, _functions[1])):
-        _KNOWN[written(_function)] = _name
-
-
 def _known(computation, array):
     """The library's name of a reduction of such elements."""
-    try:
-        name = _KNOWN.get(written(computation))
-    except TypeError:  # not hashable
-        return None
+    name = library_name(computation)
     kind = array.dtype.kind
     taken = {"add": "iufcV", "mul": "iufcV", "max": "biufV", "min": "biufV"}.get(name, "biu")
     return name if kind in taken else None
