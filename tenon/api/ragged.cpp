@@ -220,19 +220,16 @@ Array Ragged::sums_by_blocks(std::int64_t block) const {
   const Array x = reshape(transpose(lhs, joined({own, rest_a, free_a})), {m, rest, product_of(lhs, free_a)});
   const Array y = reshape(transpose(rhs, joined({other, rest_b, free_b})), {m, rest, product_of(rhs, free_b)});
   const Blocks blocks = blocks_of(sizes, m, block);
-  const auto part_of = [&](const Array& first_row, const Array& from, const Array& to) {
-    return dot_general(block_of(x, block, first_row, from, to), block_of(y, block, first_row, from, to),
-                       {{0, 1}, {0, 1}, {}, {}}, preferred);
-  };
-  const Array one = part_of(Array(std::int64_t(0)), Array(std::int64_t(0)), Array(std::int64_t(0)));
-  std::vector<Dim> dims{groups(), one.shape()[0], one.shape()[1]};
   const auto step = [&](const Array& sums, const std::tuple<Array, Array, Array, Array>& of) {
     const auto& [group, first_row, from, to] = of;
-    return std::pair(sums.at(group).add(part_of(first_row, from, to)), std::tuple<>());
+    const Array part = dot_general(block_of(x, block, first_row, from, to), block_of(y, block, first_row, from, to),
+                                   {{0, 1}, {0, 1}, {}, {}}, preferred);
+    return std::pair(sums.at(group).add(part), std::tuple<>());
   };
+  const DType dtype = dot_general(zeros({0}, x.dtype()), zeros({0}, y.dtype()), {{0}, {0}, {}, {}}, preferred).dtype();
+  std::vector<Dim> dims{groups(), x.shape()[2], y.shape()[2]};
   const Array sums =
-      scan(step, zeros(Shape(dims), one.dtype()), std::tuple(blocks.group, blocks.first_row, blocks.from, blocks.to))
-          .first;
+      scan(step, zeros(Shape(dims), dtype), std::tuple(blocks.group, blocks.first_row, blocks.from, blocks.to)).first;
   dims.resize(1);
   append_dims(dims, lhs, free_a);
   append_dims(dims, rhs, free_b);
