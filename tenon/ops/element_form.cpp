@@ -210,4 +210,9 @@ ElementForm element_form(const Program& program, const Eqn& eqn, bool with_reads
   return form;
 }
 
+bool is_of_elements(const Program& program) {
+  return std::ranges::all_of(
+      program.eqns(), [](const Eqn& eqn) { return is_element(eqn) || rule_of<LowerReduction>(*eqn.op) != nullptr; });
+}
+
 }  // namespace tenon

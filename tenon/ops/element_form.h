@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/hash.h"
+#include "tenon/ir/op.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/expr.h"
 
@@ -35,5 +36,10 @@ struct ElementForm {
 // Of an eqn with a LowerElement; of others an element is one operation. Linear in the nodes of its expression, times
 // the pieces of its nest where reads are asked for.
 ElementForm element_form(const Program& program, const Eqn& eqn, bool with_reads = false);
+
+// Whether each element of the result is computed by itself.
+inline bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
+// Whether a Program does nothing but compute elements and reduce them. Linear in its eqns.
+bool is_of_elements(const Program& program);
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/callee.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
@@ -210,7 +211,7 @@ bool is_elementwise_turn(const Turn& turn) {
   const ProgramRef& step = turn.step->params.as<CallParams>().program;
   const auto is_long = [&](const Type& t) { return t.is_array() && at_least(t.shape.elements() - long_row, 0); };
   return std::ranges::all_of(turn.carries, [&](std::size_t result) { return is_long(step->output_types()[result]); }) &&
-         std::ranges::all_of(step->eqns(), [](const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; });
+         std::ranges::all_of(step->eqns(), is_element);
 }
 
 }  // namespace

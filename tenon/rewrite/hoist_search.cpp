@@ -119,6 +119,7 @@ class HoistSearch {
     if (p.cond || !p.length || p.lanes) return false;
     const auto carries = static_cast<std::size_t>(p.carries);
     if (loop.out.size() == carries) return false;
+    is_of_elements_ = is_of_elements(*p.body);
     steps_.clear();
     behind_.clear();
     behind_.insert(loop.out.begin(), loop.out.end());
@@ -177,7 +178,7 @@ class HoistSearch {
         continue;
       } else if (auto own = end_of_steps(e)) {
         ends.push_back(std::move(*own));
-      } else if (auto rows = rows_of_number(hoist, e)) {
+      } else if (auto rows = rows_of_number(e)) {
         ends.push_back(std::move(*rows));
       } else if (const auto steps = is_number_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
@@ -276,17 +277,11 @@ class HoistSearch {
     return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
-  // Whether threads share the rows of each step.
-  bool is_divided(const Hoist& hoist) const {
-    return std::ranges::all_of(program_.eqns()[hoist.loop].params.as<LoopParams>().body->eqns(), [](const Eqn& eqn) {
-      return rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr;
-    });
-  }
   // Of few numbers that each step of such a loop leaves of many one is made behind it.
   bool is_number_of_few(const Hoist& hoist, std::size_t e) const {
     constexpr double many_each = 64, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];
-    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_one_number(e, *steps_along(eqn)) || !is_divided(hoist))
+    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_one_number(e, *steps_along(eqn)) || !is_of_elements_)
       return false;
     const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
     const Eqn& loop = program_.eqns()[hoist.loop];
@@ -300,12 +295,12 @@ class HoistSearch {
   }
   // Of a reduction that makes one number of all that a large step has: as a part of the stack each step leaves its rows
   // reduced, which threads share; the number is made of these behind the loop.
-  std::optional<StreamEnd> rows_of_number(const Hoist& hoist, std::size_t e) const {
+  std::optional<StreamEnd> rows_of_number(std::size_t e) const {
     constexpr std::int64_t shortest_row = 64, most_rows = 256;
     const Eqn& eqn = program_.eqns()[e];
     const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
     const auto steps = form ? this->steps(eqn.in[0]) : std::nullopt;
-    if (!steps || steps->chunk || !steps_along(eqn) || !is_divided(hoist)) return {};
+    if (!steps || steps->chunk || !steps_along(eqn) || !is_of_elements_) return {};
     const Type& x = type(eqn.in[0]);
     if (form->axes.size() < 2 || form->axes.size() + 1 != x.rank() || !is_large(eqn.in[0])) return {};
     if (x.dtype != type(eqn.out[0]).dtype || computed_in(x.dtype) != x.dtype) return {};
@@ -474,6 +469,7 @@ class HoistSearch {
   std::vector<bool> is_output_;
   std::unordered_map<Var, StepsIn> steps_;
   std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
+  bool is_of_elements_ = false;     // of a loop's body: then threads share the rows of each step
 };
 
 }  // namespace

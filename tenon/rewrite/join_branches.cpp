@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tenon/ir/adapt.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
@@ -47,7 +48,6 @@ class JoinSearch {
   }
 
  private:
-  static bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
   bool is_large(Var v) const {
     const Type& type = program_.type(v);
     return type.is_array() && type.shape.known() && type.shape.elements().value() >= fewest;

@@ -74,7 +74,8 @@ class Sink {
         ++readers_[eqn.in[i]];
         if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
       }
-      if (rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
+      if (eqn.op == &loop_op() && is_of_elements(*eqn.params.as<LoopParams>().body)) of_elements_.insert(&eqn);
+      if (is_element(eqn) || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
       for (const Var v : eqn.in) ++stored_for_[v];
     }
     for (const Var v : program.outputs()) ++stored_for_[v];
@@ -179,12 +180,7 @@ class Sink {
     if (!is_own(part, steps_of(loop))) return false;
     const Type& t = program_.type(part.of);
     const double bytes = estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype));
-    return bytes >= large && estimate(row_shape(t).elements()) >= long_row && is_made_of_elements(loop);
-  }
-  static bool is_made_of_elements(const Eqn& loop) {
-    return std::ranges::all_of(loop.params.as<LoopParams>().body->eqns(), [](const Eqn& eqn) {
-      return rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr;
-    });
+    return bytes >= large && estimate(row_shape(t).elements()) >= long_row && of_elements_.contains(&loop);
   }
   // Elementwise, and less than a round trip through memory.
   bool is_cheap(const Eqn& eqn) const {
@@ -421,7 +417,8 @@ class Sink {
   std::vector<const Eqn*> maker_;
   std::vector<int> stored_for_;  // how many readers have it in memory
   std::vector<int> readers_;
-  std::vector<bool> overwritten_;  // a later reader would make what updates it in place copy it
+  std::set<const Eqn*> of_elements_;  // loops whose steps compute elements, and reduce them
+  std::vector<bool> overwritten_;     // a later reader would make what updates it in place copy it
 };
 
 }  // namespace

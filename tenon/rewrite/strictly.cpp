@@ -1,6 +1,7 @@
 #include "tenon/rewrite/strictly.h"
 
 #include "tenon/ir/replay.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -22,7 +23,7 @@ ProgramRef as_op_by_op(const ProgramRef& program) {
   return memo.get(Hasher()("as_op_by_op")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {
-        Scope::top()->numerics = rule_of<LowerElement>(*eqn.op) != nullptr ? Numerics::strict : Numerics::relaxed;
+        Scope::top()->numerics = is_element(eqn) ? Numerics::strict : Numerics::relaxed;
         replay.bind_eqn(eqn);
       }
     });

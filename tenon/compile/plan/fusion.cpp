@@ -27,7 +27,6 @@ bool needs_array(const Eqn& eqn, const Eqn* maker) {
   if (structure != nullptr && structure->kind == Kind::compress) return maker == nullptr || !counted_axis(*maker);
   return structure == nullptr || structure->kind != Kind::count;
 }
-bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 
 ElementForms forms_of(const Program& program) {
   ElementForms forms(program.vars());

@@ -11,7 +11,6 @@
 namespace tenon {
 namespace {
 
-bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 double elements(const Program& program, Var v) { return kernel::estimate(program.type(v).shape.elements()); }
 
 // A few groups, or all there are.
