@@ -63,10 +63,14 @@ Array rest_of_series(const Array& x, double sign) {
   return made;
 }
 
+// erfcx of what is not negative.
+Array erfcx_of_size(const Array& size) {
+  const Array finite = where(size == infinity, 3.0, size);
+  return chebyshev((finite - 3.0) / (finite + 3.0), terms_of_erfcx) / (1.0 + 2.0 * size);
+}
 Array erfcx_of(In in) {
   const Array& x = in[0];
-  const Array size = abs(x), finite = where(size == infinity, 3.0, size);
-  const Array right = chebyshev((finite - 3.0) / (finite + 3.0), terms_of_erfcx) / (1.0 + 2.0 * size);
+  const Array right = erfcx_of_size(abs(x));
   const Array left = where(x < 0.0, where(x < -30.0, -30.0, x), 0.0);  // there the square's exponential overflows
   return where(x < 0.0, 2.0 * exp_of_square(1.0, left) - right, right);
 }
@@ -100,12 +104,14 @@ Array bell(const Array& x) { return exp_of_square(-0.5, clamp(x, -40.0, 40.0)); 
 
 Array ndtr_of(In in) {
   const Array& x = in[0];
-  const Array low = x < -1.0, tail = where(low, x, -1.0), rest = where(low, 0.0, x);
-  return where(low, 0.5 * erfcx(-half_root * tail) * bell(tail), 0.5 * erfc(-half_root * rest));
+  const Array tail = 0.5 * erfcx_of_size(half_root * abs(x)) * bell(x);  // the probability beyond |x|
+  const Array near = abs(x) < 0.5;
+  return where(near, 0.5 + 0.5 * erf(half_root * where(near, x, 0.0)), where(x > 0.0, 1.0 - tail, tail));
 }
 Array log_ndtr_of(In in) {
   const Array& x = in[0];
-  const Array low = x < 0.0, scaled = 0.5 * erfcx(half_root * abs(x));  // the tail's probability over exp(-x²/2)
+  const Array low = x < 0.0,
+              scaled = 0.5 * erfcx_of_size(half_root * abs(x));  // the tail's probability over exp(-x²/2)
   const Array tail = where(low, x, 0.0);
   return where(low, log(where(low, scaled, 0.5)) - 0.5 * tail * tail, log1p(-where(low, 0.0, scaled * bell(x))));
 }

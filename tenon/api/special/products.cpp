@@ -77,12 +77,20 @@ Array entropy(In in) {
   const Array below = x < 0.0, usual = where(below, 1.0, x);
   return where(below, -infinity, -special::xlogy(usual, usual));
 }
-// log(x / y), exact near 1.
+// log(x / y) of positive numbers, exact near 1, by one quotient and one logarithm.
 Array log_of_ratio(const Array& x, const Array& y) {
-  const Array away = (x - y) / y, near = abs(away) < 0.5, ratio = x / y,
-              extreme = (ratio < least_normal_of(x.dtype())) | (ratio == infinity);
-  return where(near, log1p(where(near, away, 0.0)),
-               where(extreme, log(x) - log(y), log(where(near | extreme, 1.0, ratio))));
+  // Where x / y may underflow or overflow, the logarithm is that of x / y · 2^(±2 scaling).
+  const int scaling = x.dtype() == DType::f64 ? 900 : 100;
+  const double up = std::ldexp(1, scaling), down = std::ldexp(1, -scaling), added = 2 * scaling * std::numbers::ln2;
+  const Array low = x<down * y, high = down * x> y;
+  // Near 1 the ratio is 1 + quotient, and what that sum rounds off is added to its logarithm, by a slope of 1 / sum ≈ 2
+  // - sum.
+  const Array difference = x - y, near = abs(difference) < 0.5 * y;
+  const Array quotient = where(low, up, where(high, down, 1.0)) * where(near, difference, x) /
+                         (where(low, down, where(high, up, 1.0)) * y);
+  const Array sum = where(near, 1.0 + quotient, quotient);
+  const Array rest = where(near, (quotient - (sum - 1.0)) * (2.0 - sum), where(low, -added, where(high, added, 0.0)));
+  return log(sum) + rest;
 }
 // x log(x / y) where x and y are positive, and what stands in its place elsewhere.
 struct Relative {
