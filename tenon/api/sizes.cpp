@@ -105,6 +105,17 @@ bool SizeHistory::fits(const Form& form, std::span<const Array> leaves) {
   });
 }
 
+namespace {
+
+// Whether an axis may hold the words of a random number generator's key, whose count says which generator it is.
+bool may_be_of_key(const Array& leaf, std::size_t axis) {
+  const auto dims = leaf.buffer()->dims();
+  return leaf.dtype() == DType::u32 && axis + 1 == dims.size() &&
+         (dims[axis] == 2 || dims[axis] == 4 || dims[axis] == 8);
+}
+
+}  // namespace
+
 SizeVariables SizeHistory::variables(Sizes sizes, std::uint64_t form, std::span<const Array> leaves,
                                      const SizeNames& names) {
   SizeVariables found;
@@ -150,7 +161,9 @@ SizeVariables SizeHistory::variables(Sizes sizes, std::uint64_t form, std::span<
       const std::int64_t size = leaves[i].buffer()->dims()[k];
       if (!LeafType::varies(size) || is_named({i, k})) continue;
       axis.varies = axis.varies || size != axis.size;
-      if (sizes == Sizes::fixed || (sizes == Sizes::automatic && axis.fixed) || !(all || axis.varies)) continue;
+      if (sizes == Sizes::fixed || (sizes == Sizes::automatic && axis.fixed)) continue;
+      const bool varied = sizes == Sizes::automatic && axis.varies;
+      if (!varied && !(all && !may_be_of_key(leaves[i], k))) continue;
       const auto same = std::ranges::find_if(variables, [&](const Variable& v) { return v.shared && v.size == size; });
       if (sizes != Sizes::symbolic && same != variables.end())
         same->axes.push_back({i, k});

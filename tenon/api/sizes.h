@@ -17,7 +17,7 @@ enum class Sizes : std::uint8_t {
   // then is for all their sizes. Where that fails, since the function has to know a size, it is traced for each again.
   automatic,
   fixed,     // it is traced for each size
-  symbolic,  // all axes are variables from the first call on; where that fails, its error is thrown
+  symbolic,  // all axes but random keys' are variables from the first call on; where that fails, its error is thrown
 };
 
 // Names for sizes of one argument, counted from 0, an axis each; those named the same are one size, in all arguments.

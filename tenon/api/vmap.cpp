@@ -89,11 +89,15 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
   std::optional<Dim> size = options.size;
   std::string said = "the option `size`";
   const auto agree = [&](const Dim& here, std::size_t i, const std::string& name) {
-    if (size && *size != here)
-      throw ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name, here.text(), *axes[i],
-                                   said, size->text()),
-                       "All mapped axes have one size.");
-    if (!size) said = name;
+    if (size && *size != here) {
+      const std::string asked = fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name, here.text(),
+                                            *axes[i], said, size->text());
+      if ((size->known() && here.known()) || !call.arguments[i].type().is_array())
+        throw ShapeError(asked, "All mapped axes have one size.");
+      require_equal(*size, here, asked);
+    }
+    if (size && (size->known() || !here.known())) return;
+    said = name;
     size = here;
   };
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -117,6 +121,9 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
     throw ShapeError("vmap: no argument is mapped.",
                      "Name an axis in in_axes, or say how many lanes there are with `size`.");
   lanes.size = *size;
+  for (std::size_t i = 0; i < axes.size(); ++i)  // sizes that have to be equal when it runs become one
+    if (lanes.batched[i] && lanes.operands[i].type().is_array() && lanes.operands[i].dim(0) != lanes.size)
+      lanes.operands[i] = slice_in_dim(lanes.operands[i], 0, lanes.size, 0).with_weak(call.arguments[i].weak());
   if (!options.axis_name.empty()) {
     lanes.operands.push_back(arange(lanes.size));
     lanes.batched.push_back(true);

@@ -11,6 +11,7 @@
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/structure.h"
+#include "tenon/ops/with_shape.h"
 
 namespace tenon {
 
@@ -219,12 +220,6 @@ std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, cons
 
 namespace {
 
-bool may_be_equal(const Shape& a, const Shape& b) {
-  for (std::size_t i = 0; i < a.rank(); ++i)
-    if (a[i].known() && b[i].known() && a[i] != b[i]) return false;
-  return true;
-}
-
 void require_sizes(std::string_view op, const Type& x, const Shape& shape) {
   for (const Dim& d : shape)
     if (d.known() && d.value() < 0)
@@ -356,12 +351,14 @@ Eqn reshape_eqn(const Shape& shape, Var from, Var to) {
 
 Array stack(std::span<const Array> parts, std::int64_t axis, const Source& where) {
   const SourceScope place(where, "stack");
-  for (const Array& part : parts)
-    if (part.rank() != parts[0].rank() || !may_be_equal(part.shape(), parts[0].shape()))
-      throw ShapeError(fmt::format("stack: {} and {} differ in shape.", parts[0].type().text(), part.type().text()),
-                       "Arrays of one shape are stacked; concatenate() puts them one after another along an axis.");
   std::vector<Array> expanded;
-  for (const Array& part : parts) expanded.push_back(expand_dims(Operand(part, where), axis));
+  for (const Array& part : parts) {
+    const Array same = with_shape(part, parts[0].shape(), [&] {
+      return ShapeError(fmt::format("stack: {} and {} differ in shape.", parts[0].type().text(), part.type().text()),
+                        "Arrays of one shape are stacked; concatenate() puts them one after another along an axis.");
+    });
+    expanded.push_back(expand_dims(Operand(same, where), axis));
+  }
   return concatenate(expanded, axis, where);
 }
 

@@ -11,6 +11,7 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
+#include "tenon/ops/with_shape.h"
 
 namespace tenon {
 
@@ -173,6 +174,17 @@ std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x) {
 void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()> what) {
   if (decided_less(most, size) == false) return;
   require_equal(max(size, most), most, what());
+}
+
+Array with_shape(const Array& x, const Shape& shape, FunctionRef<ShapeError()> error) {
+  if (x.shape() == shape) return x;
+  if (x.rank() != shape.rank()) throw error();
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (x.shape()[i] == shape[i]) continue;
+    if (x.shape()[i].known() && shape[i].known()) throw error();
+    require_equal(x.shape()[i], shape[i], error().asked());
+  }
+  return slice_inside(x, std::vector<Dim>(shape.rank(), Dim(0)), {shape.begin(), shape.end()}, {});
 }
 
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {

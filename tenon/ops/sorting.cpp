@@ -15,6 +15,7 @@
 #include "tenon/ops/gather.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/with_shape.h"
 #include "tenon/runtime/sorting/sorting.h"
 
 namespace tenon {
@@ -278,11 +279,14 @@ std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t k
   if (keys < 1 || keys > static_cast<std::int64_t>(operands.size()))
     throw ShapeError(fmt::format("sort_together: {} keys among {} arrays.", keys, operands.size()),
                      "The first arrays are keys, at least one.");
+  Arrays of_one_shape;
   for (const Array& x : operands)
-    if (x.shape() != operands[0].shape())
-      throw ShapeError(
+    of_one_shape.push_back(with_shape(x, operands[0].shape(), [&] {
+      return ShapeError(
           fmt::format("sort_together: {} and {} differ in shape.", operands[0].type().text(), x.type().text()),
           "All arrays have one shape: broadcast_to() gives it to them.");
+    }));
+  operands = of_one_shape;
   // By the last key first; each earlier one keeps the order of what it finds equal.
   std::optional<Array> order;
   for (std::int64_t k = keys; k-- > 0;) {

@@ -132,6 +132,29 @@ TEST(Sizes, Symbolic) {
   EXPECT_THROW(g(line(4)), tn::ConcretizationError);
 }
 
+// The generator is known by the count of its key's words, which are no variable.
+TEST(Sizes, SymbolicWithKeys) {
+  for (const tn::random::Generator generator :
+       {tn::random::Generator::threefry2x32, tn::random::Generator::philox4x32, tn::random::Generator::pcg64dxsm}) {
+    int traces = 0;
+    const auto draw = [&traces](const Array& key, const Array& x) {
+      ++traces;
+      return tn::random::uniform(key, x.shape(), x.dtype());
+    };
+    const auto f = tn::jit(draw, {.sizes = tn::Sizes::symbolic});
+    const Array key = tn::random::key(3, generator);
+    for (const std::int64_t n : {3, 7}) {
+      const Array x = line(n), drawn = f(key, x), alone = tn::random::uniform(key, {n}, tn::DType::f64);
+      EXPECT_TRUE(std::ranges::equal(drawn.span<double>(), alone.span<double>()));
+    }
+    EXPECT_EQ(traces, 1);
+    const auto of_each = tn::jit(
+        [](const Array& keys) { return tn::vmap([](const Array& k) { return tn::random::uniform(k, {}); })(keys); },
+        {.sizes = tn::Sizes::symbolic});
+    EXPECT_EQ(of_each(tn::random::split(key, 5)).dim(0), tn::Dim(5));
+  }
+}
+
 TEST(Sizes, Named) {
   int traces = 0;
   const auto f = counted(traces, [](const Array& x, const Array& y) { return tn::matmul(x, y); },
