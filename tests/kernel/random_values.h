@@ -44,7 +44,7 @@ class RandomValues {
     static const std::vector<DType> all = [] {
       std::vector<DType> found;
       for (int i = 0; i < dtype_count; ++i)
-        if (const auto d = static_cast<DType>(i); is_float8(d)) found.push_back(d);
+        if (const auto d = static_cast<DType>(i); is_float8(d) && format_of(d).has_sign()) found.push_back(d);
       return found;
     }();
     return pick(all);
@@ -238,6 +238,7 @@ class RandomValues {
   Expr float8_value(DType dtype, int depth) {
     const auto operand = [&] { return value(dtype, depth - 1); };
     if (chance(10)) return kernel::bitcast(dtype, value(DType::u8, depth - 1));
+    if (chance(5)) return convert(dtype, convert(DType::f8e8m0fnu, operand()));
     static const std::vector<Unary> unary{Unary::neg, Unary::abs, Unary::sign, Unary::floor, Unary::ceil, Unary::round};
     if (chance(25)) return kernel::unary(pick(unary), operand());
     static const std::vector<Binary> binary{Binary::add, Binary::sub, Binary::mul, Binary::max,

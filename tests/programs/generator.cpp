@@ -118,11 +118,14 @@ class Generator {
     if (a.rank() == 0) return broadcast_to(a, shape);
     if (a.shape().elements() == shape.elements()) return reshape(a, shape);
     if (boolean(a)) return broadcast_to(c_.below(2) == 0 ? tenon::any(a) : all(a), shape);
-    if (is_float8(a.dtype())) return broadcast_to(empty_axis(a) ? zeros(Shape(), a.dtype()) : amax(a), shape);
+    if (is_float8(a.dtype()))
+      return broadcast_to(empty_axis(a) ? zeros(Shape(), a.dtype()) : reshape(a, {a.shape().elements()})(0), shape);
     return broadcast_to(sum(a), shape);
   }
   // Large numbers make small differences meaningless.
   Array bounded(const Array& a) { return inexact(a) && !is_float8(a.dtype()) ? sin(a) : a; }
+  // Of these there is no arithmetic, and no sum, extremum or range.
+  static bool is_scale(const Array& a) { return inexact(a) && !is_differentiable(a.dtype()); }
   // Floats of 8 bits hold numbers: they are moved, chosen, compared and converted. What computes with them does so in
   // f32, for in their own dtype another order of roundings gives another result.
   static Array computed(const Array& a) { return is_float8(a.dtype()) ? convert(a, DType::f32) : a; }
@@ -143,8 +146,9 @@ class Generator {
     return some_binary(c_, x, y);
   }
   Array compare() {
-    const Array x = any();
-    return some_comparison(c_, x, like(x));
+    const Array x = any(), y = like(x);
+    if (is_scale(x)) return c_.below(2) == 0 ? x < y : x >= y;
+    return some_comparison(c_, x, y);
   }
   Array select() {
     const Array x = any(), y = like(x), p = pick(boolean);
@@ -164,8 +168,9 @@ class Generator {
       case 1: {
         Shape shape = random_shape();
         if (shape.rank() == 0) shape = Shape({Dim(4)});
-        return iota(c_.below(2) == 0 ? DType::i32 : real_of(real_dtype()), shape,
-                    c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
+        DType to = c_.below(2) == 0 ? DType::i32 : real_of(real_dtype());
+        if (is_inexact(to) && !is_differentiable(to)) to = DType::f32;
+        return iota(to, shape, c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
       }
       case 2:
         return zeros(random_shape(), dtype());
@@ -255,7 +260,7 @@ class Generator {
     if (is_complex(x.dtype())) return c_.below(2) == 0 ? sum(x, axes) : prod(x, axes);
     const auto kind = c_.below(9);
     const bool compares = kind >= 3 && kind <= 6;
-    if (!compares || empty_axis(x)) x = computed(x);
+    if (!compares || empty_axis(x) || is_scale(x)) x = computed(x);
     if (empty_axis(x) && kind > 2) return sum(x, axes);
     switch (kind) {
       case 0:
@@ -357,7 +362,7 @@ class Generator {
     Array updates = like(x, rows);
     if (is_float8(x.dtype())) {
       static const std::vector<ScatterKind> moves{ScatterKind::set, ScatterKind::max, ScatterKind::min};
-      return scatter_at(c_.of(moves), x, Arrays{i}, {0}, updates);
+      return scatter_at(is_scale(x) ? ScatterKind::set : c_.of(moves), x, Arrays{i}, {0}, updates);
     }
     const auto kinds = is_complex(x.dtype()) ? 3 : 5;
     switch (c_.below(static_cast<std::size_t>(kinds))) {
