@@ -14,16 +14,19 @@ std::string dtypes_of(const OpInfo& op) {
   const auto takes = [&](DType d) { return !(*op.sample)(d).empty(); };
   std::string text;
   const auto add = [&](std::string_view word) { text += (text.empty() ? "" : " ") + std::string(word); };
-  constexpr std::pair<std::string_view, DTypeKind> groups[] = {{"bool", DTypeKind::boolean},
-                                                               {"signed", DTypeKind::signed_integer},
-                                                               {"unsigned", DTypeKind::unsigned_integer},
-                                                               {"real", DTypeKind::real},
-                                                               {"complex", DTypeKind::complex}};
-  int whole = 0;
-  for (const auto& [word, kind] : groups) {
+  // Real numbers are those with arithmetic; what only holds scales stands apart.
+  constexpr std::pair<std::string_view, bool (*)(DType)> groups[] = {
+      {"bool", [](DType d) { return d == DType::bool_; }},
+      {"signed", [](DType d) { return is_signed_integer(d); }},
+      {"unsigned", [](DType d) { return is_unsigned_integer(d); }},
+      {"real", [](DType d) { return is_real(d) && is_differentiable(d); }},
+      {"f8e8m0fnu", [](DType d) { return d == DType::f8e8m0fnu; }},
+      {"complex", [](DType d) { return is_complex(d); }}};
+  std::size_t whole = 0;
+  for (const auto& [word, belongs] : groups) {
     std::vector<DType> members, taken;
     for (int i = 0; i < dtype_count; ++i)
-      if (const auto d = static_cast<DType>(i); kind_of(d) == kind) members.push_back(d);
+      if (const auto d = static_cast<DType>(i); belongs(d)) members.push_back(d);
     for (DType d : members)
       if (takes(d)) taken.push_back(d);
     if (taken == members) {
@@ -33,7 +36,7 @@ std::string dtypes_of(const OpInfo& op) {
       for (DType d : taken) add(name(d));
     }
   }
-  return whole == 5 ? "all" : text;
+  return whole == std::size(groups) ? "all" : text;
 }
 
 std::string_view lowering(const LowerRule& rule) {

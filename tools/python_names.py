@@ -103,9 +103,9 @@ RULES = [  # (words in the name, why it is absent)
     ("calling_convention DisabledSafetyCheck default_export_platform AbstractRef", "JAX's own machinery"),
     ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
-    ("scaled_dot_general", "its scales are of float8_e8m0fnu, which is no dtype here"),
+    ("scaled_dot_general", "its configurations are cuDNN's; `lax.scaled_dot` takes blocks and scales"),
     ("key_dtype", "keys are numbers: no dtype of their own"),
-    ("float4 float6 float8_e8m0fnu int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
+    ("float4 float6 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
     ("object_ ComplexWarning place_ character", "NumPy's machinery"),
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-GROUPS = {"B": ["bool"], "S": ["i8", "i16", "i32", "i64"], "U": ["u8", "u16", "u32", "u64"], "E": ["f8e3m4", "f8e4m3", "f8e4m3b11fnuz", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"],
+GROUPS = {"B": ["bool"], "S": ["i8", "i16", "i32", "i64"], "U": ["u8", "u16", "u32", "u64"], "P": ["f8e8m0fnu"], "E": ["f8e3m4", "f8e4m3", "f8e4m3b11fnuz", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"],
           "R": ["f16", "bf16", "f32", "f64"], "C": ["c64", "c128"]}
 DTYPES = [dtype for group in GROUPS.values() for dtype in group]
 

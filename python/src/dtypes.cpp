@@ -16,17 +16,29 @@ bool x64_enabled = true;
 namespace {
 
 // In DType's order.
-constexpr std::array<const char*, dtype_count> names{"bool",          "int8",
-                                                     "int16",         "int32",
-                                                     "int64",         "uint8",
-                                                     "uint16",        "uint32",
-                                                     "uint64",        "float8_e3m4",
-                                                     "float8_e4m3",   "float8_e4m3b11fnuz",
-                                                     "float8_e4m3fn", "float8_e4m3fnuz",
-                                                     "float8_e5m2",   "float8_e5m2fnuz",
-                                                     "float16",       "bfloat16",
-                                                     "float32",       "float64",
-                                                     "complex64",     "complex128"};
+constexpr std::array<const char*, dtype_count> names{"bool",
+                                                     "int8",
+                                                     "int16",
+                                                     "int32",
+                                                     "int64",
+                                                     "uint8",
+                                                     "uint16",
+                                                     "uint32",
+                                                     "uint64",
+                                                     "float8_e8m0fnu",
+                                                     "float8_e3m4",
+                                                     "float8_e4m3",
+                                                     "float8_e4m3b11fnuz",
+                                                     "float8_e4m3fn",
+                                                     "float8_e4m3fnuz",
+                                                     "float8_e5m2",
+                                                     "float8_e5m2fnuz",
+                                                     "float16",
+                                                     "bfloat16",
+                                                     "float32",
+                                                     "float64",
+                                                     "complex64",
+                                                     "complex128"};
 
 // np.dtype objects by dtype, and dtypes by what users have named them with. Python's, so they are never freed.
 std::array<PyObject*, dtype_count> objects{};

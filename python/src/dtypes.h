@@ -16,7 +16,7 @@ DType canonical(DType dtype);
 
 // What errors say where another one is asked for.
 inline constexpr const char* all_dtypes =
-    "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers and seven float8.";
+    "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex numbers and eight float8.";
 // Whether its np.dtype is one of the package ml_dtypes, which has no format in the buffer protocol.
 bool is_extended(DType dtype);
 // np.dtype of a dtype. ImportError where it is one of ml_dtypes and that is not there.

@@ -12,6 +12,7 @@ from tenon.numpy import (
     float8_e4m3fnuz,
     float8_e5m2,
     float8_e5m2fnuz,
+    float8_e8m0fnu,
     iinfo,
     issubdtype,
     result_type,
@@ -19,7 +20,7 @@ from tenon.numpy import (
 
 __all__ = [
     "bfloat16", "canonicalize_dtype", "finfo", "float0", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "iinfo", "issubdtype", "result_type",
+    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "iinfo", "issubdtype", "result_type",
 ]
 
 

@@ -18,7 +18,8 @@ __all__ = ["load", "save"]
 
 _names = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
           "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
-          "complex64": "C64", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
+          "complex64": "C64", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
+          "float8_e8m0fnu": "F8_E8M0"}
 _dtypes = {name: dtype for dtype, name in _names.items()}
 _largest_header = 100_000_000
 
@@ -31,7 +32,7 @@ def _name(path):
 def save(file, tree, metadata=None):
     """The arrays of a tree under the names of their places: "layers.0.bias"; of a lone array "array". The file is
     replaced as a whole. `metadata`: a dict of texts. complex128 and the other floats of 8 bits than
-    float8_e4m3fn and float8_e5m2 have no name in the format: ValueError."""
+    float8_e4m3fn, float8_e5m2 and float8_e8m0fnu have no name in the format: ValueError."""
     header = {} if metadata is None else {"__metadata__": dict(metadata)}
     arrays, at = [], 0
     for path, leaf in tree_util.tree_leaves_with_path(tree):

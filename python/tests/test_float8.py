@@ -14,6 +14,8 @@ from tenon import numpy as tnp
 from tenon.errors import DTypeError
 
 NAMES = ("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+SCALE = "float8_e8m0fnu"   # powers of two: no arithmetic
+ALL = (*NAMES, SCALE)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 CODES = np.arange(256, dtype=np.uint8)
 
@@ -51,7 +53,7 @@ def converted(x, dtype):
         return bits.view(np.float32).astype(dtype)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("to", FLOATS)
 def test_every_code_is_ml_dtypes_number(name, to):
     x, dtype = all_of(name), dtype_of(to)
@@ -63,7 +65,7 @@ def test_every_code_is_ml_dtypes_number(name, to):
         np.testing.assert_array_equal(back.view(np.uint8), np.asarray(wide).astype(dtype_of(name)).view(np.uint8))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_numbers_become_the_codes_of_ml_dtypes(name):
     dtype = dtype_of(name)
     rng = np.random.default_rng(5)
@@ -88,7 +90,7 @@ def test_numbers_become_the_codes_of_ml_dtypes(name):
             np.testing.assert_array_equal(got.view(np.uint8), want, err_msg=f"{x.dtype}")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_integers_and_truths(name):
     for x in (np.arange(-128, 128, dtype=np.int8), np.arange(0, 70000, 37, dtype=np.int32), np.array([False, True])):
         same(tnp.asarray(x).astype(name), x.astype(np.float32).astype(dtype_of(name)))
@@ -118,7 +120,7 @@ def test_arrays_go_in_and_out(name):
         memoryview(tnp.asarray(x))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_limits_and_kinds(name):
     got, want = tnp.finfo(name), ml_dtypes.finfo(dtype_of(name))
     for field in ("bits", "eps", "epsneg", "max", "min", "tiny", "smallest_normal", "smallest_subnormal", "resolution", "precision",
@@ -127,7 +129,7 @@ def test_limits_and_kinds(name):
     assert tnp.issubdtype(getattr(tnp, name), tnp.floating) and tnp.issubdtype(name, tnp.inexact)
     assert not tnp.issubdtype(name, tnp.integer) and not tnp.issubdtype(name, tnp.float32)
     assert tnp.isdtype(name, "real floating") and not tnp.isdtype(name, "integral")
-    for other in ("bool", "int8", "float16", "float32", "float64", "bfloat16", "complex64", *NAMES):
+    for other in ("bool", "int8", "float16", "float32", "float64", "bfloat16", "complex64", *ALL):
         assert tnp.can_cast(name, other) == np.can_cast(dtype_of(name), dtype_of(other)), other
         assert tnp.can_cast(other, name) == np.can_cast(dtype_of(other), dtype_of(name)), other
 
@@ -138,7 +140,7 @@ OTHERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 def test_promotion_is_jax():
     jax = pytest.importorskip("jax")
     with jax.experimental.enable_x64() if not hasattr(jax, "enable_x64") else jax.enable_x64(True):
-        for a, b in itertools.product(NAMES, (*OTHERS, *NAMES, int, float, complex)):
+        for a, b in itertools.product(ALL, (*OTHERS, *ALL, int, float, complex)):
             for pair in ((a, b), (b, a)):
                 try:
                     want = jax.numpy.promote_types(*pair)
@@ -369,7 +371,7 @@ def test_files_and_programs(name, tmp_path):
     np.testing.assert_array_equal(np.asarray(again.call(x)).view(np.uint8), np.asarray(jit(lambda a: a * x + 1)(x)).view(np.uint8))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_dlpack(name):
     x = tnp.asarray(all_of(name))
     np.testing.assert_array_equal(np.asarray(tnp.from_dlpack(x)).view(np.uint8), CODES)
@@ -383,8 +385,66 @@ def test_dlpack(name):
     np.testing.assert_array_equal(np.asarray(there).view(np.uint8), CODES)
 
 
+STORED = {
+    "where": lambda x: tnp.where(x > x[::-1], x, x[::-1]), "less": lambda x: x <= x[::-1], "equal": lambda x: x == x, "isnan": lambda x: tnp.isnan(x),
+    "take": lambda x: tnp.take(x, tnp.array([255, 3, 0, 128])), "set": lambda x: x.at[3:5].set(x[100:102]), "sort": lambda x: tnp.sort(x),
+    "concatenate": lambda x: tnp.concatenate([x, x[:0], x]), "reshape": lambda x: tnp.reshape(x, (16, 16)).T, "argsort": lambda x: tnp.argsort(x),
+    "scaled": lambda x: (x.astype("float32") * 3).astype("float8_e8m0fnu"), "bytes": lambda x: x.view("uint8"),
+}
+
+
+@pytest.mark.parametrize("case", STORED)
+def test_scales_are_stored(case):
+    jax = pytest.importorskip("jax")
+    f, x = STORED[case], all_of(SCALE)
+    want = np.asarray(type(f)(f.__code__, dict(f.__globals__, tnp=jax.numpy))(jax.numpy.asarray(x)))
+    for got in (f(tnp.asarray(x)), jit(f)(x)):
+        got = np.asarray(got)
+        keep = slice(None) if case != "scaled" else slice(1, None)   # code of float32 has 0 for 2**-127
+        assert got.dtype == want.dtype or case == "argsort"
+        np.testing.assert_array_equal(got.astype(np.float64)[keep], want.astype(np.float64)[keep])
+
+
+def test_scales_go_in_and_out(tmp_path):
+    x = tnp.asarray(all_of(SCALE))
+    np.testing.assert_array_equal(np.asarray(x[::-3].reshape(2, 43)).view(np.uint8), CODES[::-3].reshape(2, 43))
+    assert tnp.array([1.0, 0.25, 3.0, 1.4], SCALE).tolist() == [1.0, 0.25, 4.0, 1.0] and tnp.float8_e8m0fnu(2).item() == 2
+    assert np.isnan(np.asarray(tnp.array([0.0, -1.0, np.inf, 3e38], SCALE)).astype(np.float32)).all()
+    assert tnp.asarray(1e-45, "float32").astype(SCALE).item() == 2.0**-127
+    assert f"dtype={SCALE}" in repr(x[100:102]) and tnp.zeros(0, SCALE).shape == (0,) and x[5].shape == ()
+    files.save(tmp_path / "x.safetensors", {"scales": x})
+    np.testing.assert_array_equal(np.asarray(files.load(tmp_path / "x.safetensors")["scales"]).view(np.uint8), CODES)
+    made = export.export(jit(lambda a: tnp.where(a > x, a, x)))(tenon.ShapeDtypeStruct((256,), SCALE))
+    np.testing.assert_array_equal(np.asarray(export.deserialize(made.serialize()).call(x)).view(np.uint8), CODES)
+
+
+def test_scales_have_no_arithmetic():
+    x = tnp.array([1.0, 2.0], SCALE)
+    for f in (lambda: x + x, lambda: -x, lambda: x * 2, lambda: tnp.sum(x), lambda: tnp.maximum(x, x), lambda: tnp.sqrt(x), lambda: tnp.max(x),
+              lambda: random.normal(random.key(0), (2,), SCALE)):
+        with pytest.raises(DTypeError):
+            f()
+    with pytest.raises(DTypeError, match=r"no sign and no zero: convert it to f32"):
+        x * x
+    with pytest.raises(DTypeError, match="have no dtype in which they meet"):
+        tnp.where(True, x, tnp.ones(2, "float32"))
+    with pytest.raises((DTypeError, TypeError, tenon.errors.DifferentiationError)):
+        grad(lambda s: s.astype("float32").sum())(x)
+    assert grad(lambda a: (a * x.astype("float32")).sum())(tnp.ones(2, "float32")).tolist() == [1.0, 2.0]
+
+
+def test_products_of_blocks_with_scales():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(8, 64)).astype(ml_dtypes.float8_e4m3fn), rng.normal(size=(64, 6)).astype(ml_dtypes.float8_e5m2)
+    of_a, of_b = (2.0 ** rng.integers(-3, 4, shape) for shape in ((8, 2), (2, 6)))
+    want = (a.astype(np.float64) * np.repeat(of_a, 32, 1)) @ (b.astype(np.float64) * np.repeat(of_b, 32, 0))
+    for f in (lax.scaled_dot, jit(lax.scaled_dot, static_argnames="preferred_element_type")):
+        got = f(a, b, lhs_scale=of_a.astype(dtype_of(SCALE)), rhs_scale=of_b.astype(dtype_of(SCALE)), preferred_element_type="float32")
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
+
 def test_nothing_else_has_8_bits():
-    for name in ("float8_e8m0fnu", "float4_e2m1fn", "int4"):
+    for name in ("float4_e2m1fn", "int4"):
         with pytest.raises(DTypeError):
             tnp.zeros(2, dtype_of(name))
 

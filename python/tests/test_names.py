@@ -189,7 +189,7 @@ def test_promotion(one, other):
 
 SCALARS = ("bfloat16 bool bool_ cdouble complex128 complex64 csingle double float16 float32 float64 int16 int32 int64 int8 single "
            "uint16 uint32 uint64 uint8 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
-           "float8_e5m2fnuz").split()
+           "float8_e5m2fnuz float8_e8m0fnu").split()
 WIDE = {"complex_": "complex128", "float_": "float64", "int_": "int64", "uint": "uint64"}
 KINDS = "character complexfloating flexible floating generic inexact integer number signedinteger unsignedinteger".split()
 CONSTANTS = "e euler_gamma inf nan newaxis pi".split()

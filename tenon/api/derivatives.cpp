@@ -277,7 +277,7 @@ namespace {
 
 void require_number(std::string_view op, const TracedFunction& traced) {
   const Type out = traced.program->type(traced.program->outputs()[0]);
-  if (!out.is_array() || out.rank() != 0 || !is_real(out.dtype))
+  if (!out.is_array() || out.rank() != 0 || !is_real(out.dtype) || !is_differentiable(out.dtype))
     throw DifferentiationError(
         fmt::format("{}: the function returns {}, not one real number.", op, out.text()),
         "Reduce it first, with sum() or mean(); or use jacrev() for all derivatives, vjp() for a product with them.");

@@ -212,7 +212,7 @@ Arrays chosen(std::span<const Array> all, const std::vector<bool>& mask) {
 // d/d(-t) of y, of λ and of the arguments' cotangents: -f, λ·∂f/∂y, λ·∂f/∂a.
 Adjoint adjoint_of(const Field& f, const Array& y, std::span<const Array> args) {
   std::vector<bool> active;
-  for (const Array& a : args) active.push_back(a.type().is_array() && is_inexact(a.dtype()));
+  for (const Array& a : args) active.push_back(a.type().is_array() && is_differentiable(a.dtype()));
   const auto no_paths = [&] { return std::vector<std::string>(args.size() + 3); };  // all have derivatives
   const Raveling of_args("odeint", "an argument", chosen(args, active), no_paths);
   const Array none = zeros({of_args.size()}, of_args.dtype());

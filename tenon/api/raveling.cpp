@@ -22,7 +22,7 @@ Raveling::Raveling(std::string_view op, std::string_view what, std::span<const A
   Arrays zeros;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const Type t = leaves[i].type();
-    if (!t.is_array() || !is_inexact(t.dtype))
+    if (!t.is_array() || !is_differentiable(t.dtype))
       throw DTypeError(
           fmt::format("{}: {} is {}, not real or complex numbers.", op, name_of_leaf(what, paths()[i]), t.text()),
           "Convert it to a floating dtype, or let the function capture it.");

@@ -24,6 +24,7 @@ constexpr std::array<DTypeInfo, dtype_count> table{{
     {"u16", 2, unsigned_integer},
     {"u32", 4, unsigned_integer},
     {"u64", 8, unsigned_integer},
+    {"f8e8m0fnu", 1, real},
     {"f8e3m4", 1, real},
     {"f8e4m3", 1, real},
     {"f8e4m3b11fnuz", 1, real},
@@ -186,6 +187,7 @@ Float16::operator float() const {
 }
 
 double number_of_code(const FloatFormat& format, std::uint64_t code) {
+  if (!format.has_sign()) return std::ldexp(1.0, static_cast<int>(code) - format.bias);
   const std::uint64_t exponent = code >> format.mantissa_bits, mantissa = code & format.mantissas();
   if (exponent == 0) return std::ldexp(static_cast<double>(mantissa), format.least());
   return std::ldexp(static_cast<double>(mantissa + format.mantissas() + 1),
@@ -196,7 +198,21 @@ double largest_finite_of(DType real) {
   return number_of_code(format, format.largest());
 }
 
+namespace {
+
+// The exponent of the nearest power of two: half of the last place carries. Of subnormal numbers those above 2^-127
+// become 2^-126, and the others 2^-127, as ml_dtypes has them.
+std::uint8_t power_code(const FloatFormat& format, float value) {
+  const auto x = std::bit_cast<std::uint32_t>(value);
+  constexpr std::uint32_t least_normal = 1u << 23;
+  if (!(value > 0) || std::isinf(value)) return static_cast<std::uint8_t>(format.nan());
+  return static_cast<std::uint8_t>((x + (x < least_normal ? least_normal / 2 - 1 : least_normal / 2)) >> 23);
+}
+
+}  // namespace
+
 std::uint8_t float8_code(const FloatFormat& format, float value) {
+  if (!format.has_sign()) return power_code(format, value);
   const auto x = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = x & 0x7fffffffu;
   const int dropped = 23 - format.mantissa_bits;
@@ -220,6 +236,8 @@ std::uint8_t float8_code(const FloatFormat& format, float value) {
 }
 
 float float8_value(const FloatFormat& format, std::uint8_t code) {
+  if (!format.has_sign())
+    return format.is_nan(code) ? std::bit_cast<float>(0x7fc00000u) : static_cast<float>(number_of_code(format, code));
   const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x80u) << 24, magnitude = code & 0x7fu;
   const auto of_bits = [sign](std::uint32_t bits) { return std::bit_cast<float>(sign | bits); };
   if (format.is_nan(code)) return of_bits(0x7fc00000u);

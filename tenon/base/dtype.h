@@ -12,7 +12,9 @@
 namespace tenon {
 
 // Floats of 8 bits have the names of their exponent and mantissa bits, of the bias where it is another one than half of
-// the exponents, and of what they lack: "fn" infinities, "fnuz" infinities and -0.
+// the exponents, and of what they lack: "fn" infinities, "fnuz" infinities and -0, "fnu" infinities, 0 and all signs.
+// f8e8m0fnu, powers of two, holds the scales of blocks of other numbers: it is moved, compared and converted, and no
+// more.
 enum class DType : std::uint8_t {
   bool_,
   i8,
@@ -23,6 +25,7 @@ enum class DType : std::uint8_t {
   u16,
   u32,
   u64,
+  f8e8m0fnu,
   f8e3m4,
   f8e4m3,
   f8e4m3b11fnuz,
@@ -37,12 +40,12 @@ enum class DType : std::uint8_t {
   c64,
   c128
 };
-inline constexpr int dtype_count = 22;
+inline constexpr int dtype_count = 23;
 
 enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, real, complex };
 
 // f8, f16 and bf16 are what memory holds; their values are computed and summed in f32.
-constexpr bool is_float8(DType d) { return d >= DType::f8e3m4 && d <= DType::f8e5m2fnuz; }
+constexpr bool is_float8(DType d) { return d >= DType::f8e8m0fnu && d <= DType::f8e5m2fnuz; }
 constexpr bool is_half(DType d) { return d == DType::f16 || d == DType::bf16; }
 constexpr bool is_narrow(DType d) { return is_float8(d) || is_half(d); }
 constexpr DType computed_in(DType d) { return is_narrow(d) ? DType::f32 : d; }
@@ -50,39 +53,43 @@ constexpr DType computed_in(DType d) { return is_narrow(d) ? DType::f32 : d; }
 // How a real dtype codes numbers: a sign, exponent and mantissa bits. Of exponent 0 numbers are subnormal.
 struct FloatFormat {
   // IEEE 754: of the last exponent infinity and NaN. Without infinities ("fn"): all ones are NaN. Without -0 too
-  // ("fnuz"): its code is NaN.
-  enum class Specials : std::uint8_t { ieee, nan_alone, nan_for_negative_zero };
+  // ("fnuz"): its code is NaN. Powers of two alone ("fnu"): no sign and no 0, all ones are NaN, and the exponent 0 is
+  // an ordinary one.
+  enum class Specials : std::uint8_t { ieee, nan_alone, nan_for_negative_zero, powers };
 
   int exponent_bits, mantissa_bits, bias;
   Specials specials = Specials::ieee;
 
   constexpr bool has_infinity() const { return specials == Specials::ieee; }
-  constexpr bool has_negative_zero() const { return specials != Specials::nan_for_negative_zero; }
+  constexpr bool has_negative_zero() const { return has_sign() && specials != Specials::nan_for_negative_zero; }
+  constexpr bool has_sign() const { return specials != Specials::powers; }  // and a zero
   constexpr std::uint64_t sign() const { return std::uint64_t(1) << (exponent_bits + mantissa_bits); }
   constexpr std::uint64_t mantissas() const { return (std::uint64_t(1) << mantissa_bits) - 1; }
   constexpr std::uint64_t exponents() const { return sign() - 1 - mantissas(); }
   // The codes of the largest number, of a quiet NaN, and of what lies beyond all numbers: infinity or NaN.
   constexpr std::uint64_t largest() const {
     if (has_infinity()) return exponents() - 1;
-    return sign() - (specials == Specials::nan_alone ? 2 : 1);
+    return sign() - (specials == Specials::nan_for_negative_zero ? 1 : 2);
   }
   constexpr std::uint64_t nan() const {
     if (has_infinity()) return exponents() | (std::uint64_t(1) << (mantissa_bits - 1));
-    return has_negative_zero() ? sign() - 1 : sign();
+    return specials == Specials::nan_for_negative_zero ? sign() : sign() - 1;
   }
   constexpr std::uint64_t overflow() const { return has_infinity() ? exponents() : nan(); }
   constexpr bool is_nan(std::uint64_t code) const {
     return has_negative_zero() ? (code & (sign() - 1)) > (has_infinity() ? exponents() : largest()) : code == nan();
   }
   // The exponents of the least normal number, of the least number, and of the last place of numbers from 1 to 2.
-  constexpr int least_normal() const { return 1 - bias; }
-  constexpr int least() const { return 1 - bias - mantissa_bits; }
+  constexpr int least_normal() const { return (has_sign() ? 1 : 0) - bias; }
+  constexpr int least() const { return least_normal() - mantissa_bits; }
   constexpr int epsilon() const { return -mantissa_bits; }
 };
 // Of f32 of a dtype that is not real.
 constexpr FloatFormat format_of(DType d) {
   using enum FloatFormat::Specials;
   switch (d) {
+    case DType::f8e8m0fnu:
+      return {8, 0, 127, powers};
     case DType::f8e3m4:
       return {3, 4, 3};
     case DType::f8e4m3:
@@ -113,6 +120,8 @@ double largest_finite_of(DType real);
 
 // A float of 8 bits as storage; arithmetic happens in float. Rounds to nearest even. What rounds beyond the largest
 // number is infinity, or NaN where there is none. NaN keeps its sign, where it can have one.
+// Powers of two: to the nearer one, from half way on, or between the two least, to the larger one, and never below the
+// least; 0 and negative numbers are NaN (as ml_dtypes has them).
 std::uint8_t float8_code(const FloatFormat& format, float value);
 float float8_value(const FloatFormat& format, std::uint8_t code);
 template <DType Format>
@@ -153,6 +162,8 @@ inline DTypeKind kind_of(DType dtype) { return info(dtype).kind; }
 inline bool is_complex(DType d) { return kind_of(d) == DTypeKind::complex; }
 inline bool is_real(DType d) { return kind_of(d) == DTypeKind::real; }
 inline bool is_inexact(DType d) { return is_real(d) || is_complex(d); }
+// Whether there is arithmetic of a dtype's numbers, and derivatives of what computes with them: not without a 0.
+inline bool is_differentiable(DType d) { return is_inexact(d) && d != DType::f8e8m0fnu; }
 inline bool is_signed_integer(DType d) { return kind_of(d) == DTypeKind::signed_integer; }
 inline bool is_unsigned_integer(DType d) { return kind_of(d) == DTypeKind::unsigned_integer; }
 inline bool is_integer(DType d) { return is_signed_integer(d) || is_unsigned_integer(d); }
@@ -247,6 +258,8 @@ decltype(auto) dispatch(DType dtype, F&& f) {
       return f(std::type_identity<std::uint32_t>{});
     case DType::u64:
       return f(std::type_identity<std::uint64_t>{});
+    case DType::f8e8m0fnu:
+      return f(std::type_identity<Float8<DType::f8e8m0fnu>>{});
     case DType::f8e3m4:
       return f(std::type_identity<Float8<DType::f8e3m4>>{});
     case DType::f8e4m3:

@@ -138,7 +138,7 @@ Scope& Scope::of(const Traced& traced) {
 }
 
 Var Scope::new_var(Type type, Facts facts) {
-  if (type.is_array() && !is_inexact(type.dtype)) facts.part.derivatives = 0;
+  if (type.is_array() && !is_differentiable(type.dtype)) facts.part.derivatives = 0;
   facts_.push_back(facts);
   parts_.types.push_back(std::move(type));
   maker_.push_back(0);
@@ -194,7 +194,8 @@ TakesPart Scope::any_takes_part(std::span<const Array> arrays) {
 void Scope::set_takes_part(const Array& input, const TakesPart& where) {
   const Var v = input.traced()->var;
   facts_[v].part = where;
-  if (const Type& type = parts_.types[v]; type.is_array() && !is_inexact(type.dtype)) facts_[v].part.derivatives = 0;
+  if (const Type& type = parts_.types[v]; type.is_array() && !is_differentiable(type.dtype))
+    facts_[v].part.derivatives = 0;
 }
 
 const Eqn* Scope::maker(Var var) const { return maker_[var] == 0 ? nullptr : &parts_.eqns[maker_[var] - 1]; }

@@ -388,14 +388,14 @@ const OpInfo ne_info = comparison(
     ne_info, "ne", "x != y", dtypes::all, [](auto x, auto y) { return x != y; }, Binary::ne,
     compared(true, false_of_integers));
 const OpInfo lt_info = comparison(
-    lt_info, "lt", "x < y", dtypes::ordered, [](auto x, auto y) { return x < y; }, Binary::lt, compared(false, never));
+    lt_info, "lt", "x < y", dtypes::compared, [](auto x, auto y) { return x < y; }, Binary::lt, compared(false, never));
 const OpInfo le_info = comparison(
-    le_info, "le", "x <= y", dtypes::ordered, [](auto x, auto y) { return x <= y; }, Binary::le,
+    le_info, "le", "x <= y", dtypes::compared, [](auto x, auto y) { return x <= y; }, Binary::le,
     compared(false, true_of_integers));
 const OpInfo gt_info = comparison(
-    gt_info, "gt", "x > y", dtypes::ordered, [](auto x, auto y) { return x > y; }, Binary::gt, compared(false, never));
+    gt_info, "gt", "x > y", dtypes::compared, [](auto x, auto y) { return x > y; }, Binary::gt, compared(false, never));
 const OpInfo ge_info = comparison(
-    ge_info, "ge", "x >= y", dtypes::ordered, [](auto x, auto y) { return x >= y; }, Binary::ge,
+    ge_info, "ge", "x >= y", dtypes::compared, [](auto x, auto y) { return x >= y; }, Binary::ge,
     compared(false, true_of_integers));
 
 // --- select ---

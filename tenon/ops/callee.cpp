@@ -44,7 +44,7 @@ Mask complement(Mask mask) {
 
 Mask with_tangents(std::span<const Type> types) {
   Mask mask;
-  for (const Type& t : types) mask.push_back(is_inexact(leaf_type(t).dtype));
+  for (const Type& t : types) mask.push_back(is_differentiable(leaf_type(t).dtype));
   return mask;
 }
 

@@ -86,7 +86,7 @@ JvpResult cond_jvp(const JvpArgs& args) {
   }
   Mask out = cond_reach(args.params, active, args.recurse);
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = out[i] && is_inexact(leaf_type(p.branches[0]->type(p.branches[0]->outputs()[i])).dtype);
+    out[i] = out[i] && is_differentiable(leaf_type(p.branches[0]->type(p.branches[0]->outputs()[i])).dtype);
   CondParams q = p;
   for (ProgramRef& branch : q.branches) branch = args.recurse.jvp(branch, operand_mask(active), out);
   const Arrays results = bind_op(cond_info, make_params(q), operands);

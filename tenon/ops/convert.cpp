@@ -52,7 +52,7 @@ const OpInfo convert_info{
     .jvp = JvpRule([](const JvpArgs& args) {
       const DType to = args.params.as<ConvertParams>().dtype;
       const Array y = convert(args.primals[0], to);
-      return JvpResult{{y}, {is_inexact(to) ? MaybeArray(convert(*args.tangents[0], to)) : std::nullopt}};
+      return JvpResult{{y}, {is_differentiable(to) ? MaybeArray(convert(*args.tangents[0], to)) : std::nullopt}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0]) args.sink.add(0, convert(*args.cotangents[0], args.operands[0].type.dtype));

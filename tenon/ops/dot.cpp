@@ -422,7 +422,12 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
   const DotParams params{normal(axes.contract_a, a->type()), normal(axes.contract_b, b->type()),
                          normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())};
   if (!preferred && !is_float8(met)) return dot_of(convert(as_factor(a), met), convert(as_factor(b), met), params);
-  const DType result = preferred.value_or(met), sum = summed_in("dot_general", met, result);
+  const DType result = preferred.value_or(met);
+  if (is_inexact(result) && !is_differentiable(result))
+    throw DTypeError(fmt::format("dot_general: {} holds no sums, those of {} and {}.", name(result), a->type().text(),
+                                 b->type().text()),
+                     "Prefer f32.");
+  const DType sum = summed_in("dot_general", met, result);
   return convert(with_factors(as_factor(a), as_factor(b), sum,
                               [&](const Array& x, const Array& y) { return dot_of(x, y, params); }),
                  result);

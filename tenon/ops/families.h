@@ -21,6 +21,7 @@ constexpr std::uint32_t bits(DType first, DType last) {  // of these and those b
 }
 inline constexpr std::uint32_t bool_bit = 1u, signed_bits = bits(DType::i8, DType::i64),
                                unsigned_bits = bits(DType::u8, DType::u64), real_bits = bits(DType::f8e3m4, DType::f64),
+                               scale_bit = bits(DType::f8e8m0fnu, DType::f8e8m0fnu),
                                complex_bits = bits(DType::c64, DType::c128);
 inline constexpr DTypes<real_bits> real;
 inline constexpr DTypes<real_bits | complex_bits> inexact;
@@ -29,6 +30,7 @@ inline constexpr DTypes<bool_bit | signed_bits | unsigned_bits> logical;
 inline constexpr DTypes<signed_bits | unsigned_bits> integer;
 inline constexpr DTypes<signed_bits | unsigned_bits | real_bits> ordered_numbers;
 inline constexpr DTypes<bool_bit | signed_bits | unsigned_bits | real_bits> ordered;
+inline constexpr DTypes<bool_bit | signed_bits | unsigned_bits | real_bits | scale_bit> compared;
 inline constexpr DTypes<signed_bits | unsigned_bits | real_bits | complex_bits> numbers;
 inline constexpr DTypes<bits(DType::bool_, DType::c128)> all;
 }  // namespace dtypes

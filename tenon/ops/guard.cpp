@@ -76,7 +76,7 @@ class Guard {
     }
     bool has_derivative(Var v) const {
       const Type& t = program.type(v);
-      return t.is_array() && is_inexact(t.dtype);
+      return t.is_array() && is_differentiable(t.dtype);
     }
     // The operands of an eqn that computes from them; notes what holds of its results.
     Arrays operands(const Eqn& eqn, const Replay& replay, const Array& running) {

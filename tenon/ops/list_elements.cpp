@@ -160,7 +160,7 @@ const OpInfo list_add_info = list_update(
     list_add_info, "list_add", "a list with something added to its element at a number; it is zero behind its end",
     [](const Params& params, std::span<const Type> in, TypeContext&) {
       std::vector<Type> out = put_type("list_add", params, in);
-      if (!is_inexact(leaf_type(in[0]).dtype)) throw VerifyError("list_add: takes real or complex numbers.");
+      if (!is_differentiable(leaf_type(in[0]).dtype)) throw VerifyError("list_add: takes real or complex numbers.");
       return out;
     },
     [](const Params&, std::span<const Value> in, const EvalContext& context) {

@@ -391,7 +391,7 @@ const OpInfo list_sum_info{
     .summary = "lists added element by element; the empty list is zero",
     .params = nullptr,
     .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
-      if (in.size() != 2 || !in[0].is_list() || in[0] != in[1] || !is_inexact(leaf_type(in[0]).dtype))
+      if (in.size() != 2 || !in[0].is_list() || in[0] != in[1] || !is_differentiable(leaf_type(in[0]).dtype))
         throw VerifyError("list_sum: takes two lists of one type, of real or complex numbers.");
       return std::vector{in[0]};
     }),
@@ -517,7 +517,7 @@ const OpInfo list_collapse_info{
       const auto axis = params.as<ListCollapseParams>().axis;
       check_axis("list_collapse", in, axis, 1);
       const Type& array = leaf_type(in[0]);
-      if (!is_inexact(array.dtype)) throw VerifyError("list_collapse: takes a list of real or complex numbers.");
+      if (!is_differentiable(array.dtype)) throw VerifyError("list_collapse: takes a list of real or complex numbers.");
       return std::vector{
           with_leaf(in[0], Type::array(array.dtype, array.shape.without_axis(static_cast<std::size_t>(axis))))};
     }),

@@ -32,7 +32,7 @@ Marks marks_along(const Arrays& operands, const Mask& batched, std::size_t first
   for (std::size_t i = first_xs; i < operands.size(); ++i) {
     if (!operands[i].type().is_list()) continue;
     (batched[i] ? lists : same).push_back(operands[i]);
-    if (batched[i] && is_inexact(leaf_type(operands[i].type()).dtype)) marks.of_list.push_back(i);
+    if (batched[i] && is_differentiable(leaf_type(operands[i].type()).dtype)) marks.of_list.push_back(i);
   }
   if (lists.empty()) return {};
   if (lists.size() + same.size() == 1) marks.of_list.clear();

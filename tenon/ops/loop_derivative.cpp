@@ -23,7 +23,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     reached = args.recurse.reach(p.body, active);
     bool grown = false;
     for (std::size_t i = 0; i < reached.size(); ++i) {
-      reached[i] = reached[i] && is_inexact(leaf_type(p.body->type(p.body->outputs()[i])).dtype);
+      reached[i] = reached[i] && is_differentiable(leaf_type(p.body->type(p.body->outputs()[i])).dtype);
       if (i < roles.carries && reached[i] && !active[roles.consts + i]) active[roles.consts + i] = grown = true;
     }
     if (!grown) break;

@@ -33,7 +33,7 @@ Generator generator_of(std::string_view op, const Array& key) {
 }
 void require_key(std::string_view op, const Array& key) { generator_of(op, key); }
 void require_real(std::string_view op, DType dtype) {
-  if (!is_real(dtype))
+  if (!is_real(dtype) || !is_differentiable(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", op, name(dtype)), "Ask for f32 or f64.");
 }
 

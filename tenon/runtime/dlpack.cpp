@@ -17,6 +17,7 @@ constexpr int most_axes = 64;
 
 std::uint8_t code_of(DType dtype) {
   if (dtype == DType::bf16) return bfloat;
+  if (dtype == DType::f8e8m0fnu) return float8_e8m0fnu;
   if (is_float8(dtype)) {
     const int place = static_cast<int>(dtype) - static_cast<int>(DType::f8e3m4);
     return static_cast<std::uint8_t>(float8_e3m4 + place);

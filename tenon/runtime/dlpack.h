@@ -25,7 +25,8 @@ enum TypeCode : std::uint8_t {
   bfloat = 4,
   complex = 5,
   boolean = 6,
-  float8_e3m4 = 7  // and those behind it, in the order that DType has them in
+  float8_e3m4 = 7,  // and those with a sign behind it, in the order that DType has them in
+  float8_e8m0fnu = 14
 };
 struct DataType {
   std::uint8_t code, bits;

@@ -105,7 +105,8 @@ ProgramRef pullback(const ProgramRef& program, const Mask& active, const Mask& d
 
 ProgramRef gradient(const ProgramRef& program, const Mask& active) {
   const std::vector<Type> outputs = program->output_types();
-  if (outputs.empty() || !outputs[0].is_array() || outputs[0].rank() != 0 || !is_real(outputs[0].dtype))
+  if (outputs.empty() || !outputs[0].is_array() || outputs[0].rank() != 0 || !is_real(outputs[0].dtype) ||
+      !is_differentiable(outputs[0].dtype))
     throw DifferentiationError(fmt::format("grad: the first output of {} is {}, not one real number.", program->name(),
                                            outputs.empty() ? "missing" : outputs[0].text()),
                                "Reduce it first; or take all derivatives with jacrev.");

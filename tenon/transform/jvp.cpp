@@ -77,7 +77,9 @@ ProgramRef make_jvp(const Program& program, const Mask& active_in, const Mask& a
 
 }  // namespace
 
-bool has_tangent(const Type& type) { return type.is_array() ? is_inexact(type.dtype) : has_tangent(*type.element); }
+bool has_tangent(const Type& type) {
+  return type.is_array() ? is_differentiable(type.dtype) : has_tangent(*type.element);
+}
 
 ProgramRef jvp(const ProgramRef& program, const Mask& active_in, const Mask& active_out) {
   static constinit Memo<ProgramRef> memo;

@@ -209,6 +209,29 @@ TEST(DTypes, FloatsOf8BitsHaveEveryValueAndRoundToEven) {
   check_format<Float8<DType::f8e5m2fnuz>>({8, 2, 16, false, false});
 }
 
+// As ml_dtypes has them: half way up, the least of what is less, NaN of what has no logarithm or is too large.
+TEST(DTypes, PowersOfTwoOf8Bits) {
+  using Power = Float8<DType::f8e8m0fnu>;
+  for (int code = 0; code < 255; ++code) {
+    const float power = number_of<Power>(code), half_way = 1.5f * power;
+    ASSERT_EQ(power, std::ldexp(1.f, code - 127));
+    ASSERT_EQ(code_of<Power>(power), code);
+    ASSERT_EQ(code_of<Power>(-power), 255);
+    ASSERT_EQ(code_of<Power>(std::nextafter(half_way, 0.f)), code == 0 ? 1 : code);
+    ASSERT_EQ(code_of<Power>(half_way), code + 1);
+  }
+  EXPECT_TRUE(std::isnan(number_of<Power>(255)));
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const float none : {0.f, -0.f, -1.f, inf, -inf, std::numeric_limits<float>::max(), NAN})
+    EXPECT_EQ(code_of<Power>(none), 255) << none;
+  for (const float least : {std::numeric_limits<float>::denorm_min(), 0x1.fp-128f, 0x1p-127f})
+    EXPECT_EQ(code_of<Power>(least), 0) << least;
+  EXPECT_EQ(code_of<Power>(std::nextafter(0x1p-127f, 1.f)), 1);
+  EXPECT_EQ(largest_finite_of(DType::f8e8m0fnu), 0x1p127);
+  EXPECT_EQ(format_of(DType::f8e8m0fnu).least(), -127);
+  EXPECT_EQ(format_of(DType::f8e8m0fnu).nan(), 255u);
+}
+
 TEST(DTypes, FormatsTellTheirLimits) {
   EXPECT_EQ(largest_finite_of(DType::f8e4m3fn), 448);
   EXPECT_EQ(largest_finite_of(DType::f8e4m3), 240);

@@ -79,7 +79,7 @@ class Generator : RandomValues {
   }
   Reduce reduction() {
     static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f64, DType::i32, DType::i64, DType::bool_};
-    const DType dtype = mixture_.complex && chance(15) ? DType::c64 : pick(dtypes);
+    const DType dtype = mixture_.complex && chance(15) ? DType::c64 : chance(10) ? any_float8() : pick(dtypes);
     const Sizes outer = chance(30) ? Sizes{} : any_shape();
     const bool half = dtype == DType::f32 && chance(20);  // sums of halves are floats
     const Array to = temporary(half ? DType::bf16 : dtype, outer);
@@ -183,6 +183,7 @@ class Generator : RandomValues {
   Combine combine_of(DType dtype) {
     if (dtype == DType::bool_) return chance(50) ? Combine::and_ : Combine::or_;
     if (is_complex(dtype)) return chance(80) ? Combine::add : Combine::mul;
+    if (is_exact(dtype) && is_inexact(dtype)) return chance(50) ? Combine::max : Combine::min;
     static const std::vector<Combine> of_numbers{Combine::add, Combine::add, Combine::add, Combine::max, Combine::min};
     return pick(of_numbers);
   }

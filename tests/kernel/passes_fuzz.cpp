@@ -54,7 +54,8 @@ std::string difference(const Function& f, const Results& x, const Results& y, do
     if (s.place != Slot::Place::argument) continue;
     const Bytes &a = x[s.argument], &b = y[s.argument];
     const std::string found = dispatch(s.dtype, [&]<class T>(std::type_identity<T>) -> std::string {
-      const double allowed = NarrowFloat<T> ? 1000 * tolerance : is_inexact(s.dtype) ? tolerance : 0;
+      const bool exact = !is_inexact(s.dtype) || is_float8(s.dtype);
+      const double allowed = exact ? 0 : NarrowFloat<T> ? 1000 * tolerance : tolerance;
       for (std::size_t at = 0; at + sizeof(T) <= a.size(); at += sizeof(T)) {
         T p, q;
         std::memcpy(&p, a.data() + at, sizeof p), std::memcpy(&q, b.data() + at, sizeof q);

@@ -38,8 +38,20 @@ class RandomValues {
     static const std::vector<DType> real{DType::f32, DType::f32, DType::f32,   DType::f64, DType::i32,
                                          DType::i64, DType::u8,  DType::bool_, DType::bf16};
     if (mixture_.complex && chance(20)) return chance(50) ? DType::c64 : DType::c128;
-    return pick(real);
+    return chance(12) ? any_float8() : pick(real);
   }
+  DType any_float8() {
+    static const std::vector<DType> all = [] {
+      std::vector<DType> found;
+      for (int i = 0; i < dtype_count; ++i)
+        if (const auto d = static_cast<DType>(i); is_float8(d) && format_of(d).has_sign()) found.push_back(d);
+      return found;
+    }();
+    return pick(all);
+  }
+  // Whether nothing that is rounded in one way or another takes part in numbers of a dtype: they are the same however
+  // a kernel is computed, and may decide something. A difference of the last place would be a large one of 8 bits.
+  static bool is_exact(DType d) { return !is_inexact(d) || is_float8(d); }
   Dim any_size() {
     if (!found_.empty() && chance(30)) return chance(70) ? pick(found_) : pick(found_) + (1 + below(3));
     if (f_.sizes > 0 && chance(40)) return chance(80) ? Dim::variable(0) : Dim::variable(0) + 2;
@@ -187,7 +199,7 @@ class RandomValues {
     if (chance(20)) return leaf(DType::bool_);
     if (depth > 0 && chance(20))
       return binary(chance(50) ? Binary::and_ : Binary::or_, condition(depth - 1), condition(depth - 1));
-    const DType d = chance(50) ? DType::i32 : DType::i64;
+    const DType d = chance(20) ? any_float8() : chance(50) ? DType::i32 : DType::i64;
     return binary(chance(50) ? Binary::lt : Binary::eq, leaf(d), leaf(d));
   }
   Expr value(DType dtype, int depth) {
@@ -196,26 +208,68 @@ class RandomValues {
     if (chance(10)) return kernel::select(condition(1), operand(), operand());
     if (dtype == DType::bool_) return condition(1);
     if (is_complex(dtype)) return complex_value(dtype, depth);
-    if (chance(10)) return convert(dtype, value(pick(sources_of(dtype)), depth - 1));
-    static const std::vector<Binary> of_reals{Binary::add, Binary::sub, Binary::mul, Binary::max, Binary::min};
-    static const std::vector<Binary> of_integers{Binary::add, Binary::sub, Binary::mul,  Binary::max, Binary::min,
-                                                 Binary::div, Binary::rem, Binary::and_, Binary::xor_};
-    if (is_integer(dtype)) {
-      if (chance(15)) return kernel::unary(chance(50) ? Unary::neg : Unary::abs, operand());
-      return kernel::binary(pick(of_integers), operand(), operand());
-    }
+    if (chance(10)) return converted(dtype, depth);
+    if (is_integer(dtype)) return integer_value(dtype, depth);
+    if (is_float8(dtype)) return float8_value(dtype, depth);
     if (chance(25)) {
       static const std::vector<Unary> smooth{Unary::sin, Unary::cos, Unary::tanh, Unary::atan};
       if (mixture_.functions && !is_narrow(dtype) && chance(50)) return kernel::unary(pick(smooth), operand());
       return kernel::unary(chance(50) ? Unary::neg : Unary::abs, operand());
     }
+    if (chance(15)) return quotient(dtype, depth);
+    static const std::vector<Binary> of_reals{Binary::add, Binary::sub, Binary::mul, Binary::max, Binary::min};
     return kernel::binary(pick(of_reals), operand(), operand());
   }
-  // What converts without a jump that rounding decides: no floats to integers.
-  static const std::vector<DType>& sources_of(DType to) {
+  Expr integer_value(DType dtype, int depth) {
+    const auto operand = [&] { return value(dtype, depth - 1); };
+    if (chance(15)) return kernel::unary(chance(50) ? Unary::neg : Unary::abs, operand());
+    static const std::vector<Binary> all{Binary::add, Binary::sub, Binary::mul,  Binary::max, Binary::min,
+                                         Binary::div, Binary::rem, Binary::and_, Binary::xor_};
+    const Binary op = pick(all);
+    if ((op == Binary::div || op == Binary::rem) && chance(30)) {  // by 0 and by -1, of the least number, too
+      const Expr one = constant_like(literal(dtype), 1), none = constant_like(one, 0), minus_one = none - one;
+      const Expr bits = constant_like(one, static_cast<double>(8 * size_of(dtype) - 1));
+      const Expr least = kernel::binary(Binary::shift_left, one, bits);
+      return kernel::binary(op, chance(30) ? least : operand(), chance(50) ? minus_one : none);
+    }
+    return kernel::binary(op, operand(), operand());
+  }
+  // Of numbers of its own dtype and of any codes.
+  Expr float8_value(DType dtype, int depth) {
+    const auto operand = [&] { return value(dtype, depth - 1); };
+    if (chance(10)) return kernel::bitcast(dtype, value(DType::u8, depth - 1));
+    if (chance(5)) return convert(dtype, convert(DType::f8e8m0fnu, operand()));
+    static const std::vector<Unary> unary{Unary::neg, Unary::abs, Unary::sign, Unary::floor, Unary::ceil, Unary::round};
+    if (chance(25)) return kernel::unary(pick(unary), operand());
+    static const std::vector<Binary> binary{Binary::add, Binary::sub, Binary::mul, Binary::max,
+                                            Binary::min, Binary::div, Binary::rem};
+    return kernel::binary(pick(binary), operand(), operand());
+  }
+  // No larger than loops can bear.
+  static Expr bounded(const Expr& e) {
+    const Expr most = constant_like(e, 8);
+    return binary(Binary::max, binary(Binary::min, e, most), -most);
+  }
+  // A conversion without a jump that rounding decides: no floats of many places to integers.
+  Expr converted(DType to, int depth) {
     static const std::vector<DType> integers{DType::i32, DType::i64, DType::u8, DType::bool_};
     static const std::vector<DType> all{DType::i32, DType::f32, DType::f64, DType::u8, DType::bool_};
-    return is_integer(to) ? integers : all;
+    const DType from = chance(15) ? any_float8() : pick(is_exact(to) ? integers : all);
+    const Expr e = convert(to, value(from, depth - 1));
+    return is_float8(from) && !is_exact(to) ? bounded(e) : e;  // infinity times about 0 is anything
+  }
+  // A quotient or remainder of real numbers: by 0 of numbers that are not rounded, otherwise by none near 0.
+  Expr quotient(DType dtype, int depth) {
+    const auto exact = [&] {
+      static const std::vector<DType> from{DType::i32, DType::i64, DType::u8};
+      return chance(40) ? literal(dtype) : convert(dtype, value(pick(from), depth - 1));
+    };
+    if (chance(50)) {
+      const Expr x = exact(), y = exact();
+      return bounded(kernel::binary(chance(50) ? Binary::div : Binary::rem, x, y));
+    }
+    const Expr x = value(dtype, depth - 1), y = kernel::unary(Unary::abs, value(dtype, depth - 1));
+    return x / (y + constant_like(y, 0.5));
   }
   Expr complex_value(DType dtype, int depth) {
     const auto operand = [&] { return value(dtype, depth - 1); };
@@ -233,15 +287,11 @@ class RandomValues {
         return operand() + operand();
     }
   }
-  // A value for a place, no larger than loops can bear.
+  // A value for a place, bounded.
   Expr stored(DType dtype) {
     const Expr e = value(dtype, 1 + static_cast<int>(below(4)));
     if (is_real(dtype) && !is_narrow(dtype) && mixture_.functions && chance(30)) return kernel::unary(Unary::tanh, e);
-    if (is_real(dtype)) {
-      const Expr one = constant_like(e, 8);
-      return binary(Binary::max, binary(Binary::min, e, one), -one);
-    }
-    return e;
+    return is_real(dtype) ? bounded(e) : e;
   }
 
   std::mt19937_64 random_;

@@ -204,11 +204,13 @@ Value binary_of(Binary op, const Value& x, const Value& y) {
     case Binary::xor_:
       return computed(d, x, y, [](auto a, auto b) { return of_bits(a, b, [](auto p, auto q) { return p ^ q; }); });
     case Binary::shift_left:
-      return computed(d, x, y,
-                      [](auto a, auto b) { return of_bits(a, b, [](auto p, auto q) { return raw(p) << (q & 7); }); });
+      return computed(d, x, y, [](auto a, auto b) {
+        return of_bits(a, b, [](auto p, auto q) { return raw(p) << (q & (8 * sizeof p - 1)); });
+      });
     case Binary::shift_right:
-      return computed(d, x, y,
-                      [](auto a, auto b) { return of_bits(a, b, [](auto p, auto q) { return p >> (q & 7); }); });
+      return computed(d, x, y, [](auto a, auto b) {
+        return of_bits(a, b, [](auto p, auto q) { return p >> (q & (8 * sizeof p - 1)); });
+      });
     case Binary::complex:
       if (d == DType::f32) return Value::of(DType::c64, std::complex<float>(x.as<float>(), y.as<float>()));
       return Value::of(DType::c128, std::complex<double>(x.as<double>(), y.as<double>()));

@@ -20,12 +20,23 @@ namespace {
 using namespace independent;
 using testing::HasSubstr;
 
+template <class T>
+inline constexpr bool is_differentiable_dtype = format_of(*dtype_of<T>).has_sign();
+
 template <class F>
 void for_each_format(F f) {
   for (int d = 0; d < dtype_count; ++d)
     dispatch(static_cast<DType>(d), [&]<class T>(std::type_identity<T>) {
       if constexpr (is_float8(*dtype_of<T>)) f(std::type_identity<T>());
     });
+}
+
+// Of those with arithmetic.
+template <class F>
+void for_each_signed_format(F f) {
+  for_each_format([&]<class T>(std::type_identity<T> type) {
+    if constexpr (is_differentiable_dtype<T>) f(type);
+  });
 }
 
 template <class T>
@@ -53,6 +64,7 @@ Buffer natively(const F& f, const Array& x) {
 template <class T>
 Real plain(unsigned code) {
   const Format f = format(*dtype_of<T>);
+  if (!f.sign) return code == 255 ? Real(NAN) : std::ldexp(Real(1), static_cast<int>(code) - 127);
   const int fraction = f.digits - 1, bias = 1 - f.min_exponent;
   const int magnitude = static_cast<int>(code & 0x7f), exponent = magnitude >> fraction,
             kept = magnitude & ((1 << fraction) - 1);
@@ -96,7 +108,7 @@ TEST(Float8, EveryCodeIsItsNumber) {
           const Real want = plain<T>(code), got = real_of(made.as<Wide>()[code]);
           ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want))
               << name(*dtype_of<T>) << " " << code;
-          ASSERT_EQ(std::signbit(got), (code & 0x80) != 0) << code;  // of NaN too
+          ASSERT_EQ(std::signbit(got), format(*dtype_of<T>).sign && (code & 0x80) != 0) << code;  // of NaN too
         }
       const Array numbers = wide(all_of<T>());
       for (const Buffer& made :
@@ -144,7 +156,7 @@ TEST(Float8, NumbersRoundToTheNearestCode) {
     const auto check_wide = [&]<class Wide>(std::type_identity<Wide>, auto drawn) {
       std::vector<Wide> values;
       constexpr Wide most = std::numeric_limits<Wide>::max(), inf = std::numeric_limits<Wide>::infinity();
-      for (unsigned code = 0; code < 0x7f; ++code) {
+      for (unsigned code = 0; code < (format(d).sign ? 0x7fu : 0xffu); ++code) {
         const Real a = plain<T>(code), b = plain<T>(code + 1);
         if (!std::isfinite(a)) continue;
         const auto tie = static_cast<Wide>(std::isfinite(b) ? (a + b) / 2 : a + last_place(a, d) / 2);
@@ -172,6 +184,56 @@ TEST(Float8, NumbersRoundToTheNearestCode) {
     for (std::int32_t i = -70000; i < 70000; i += 7) integers.push_back(i);
     check(integers);
   });
+}
+
+// Scales of blocks: moved, chosen, compared, sorted and converted, and nothing else.
+TEST(Float8, PowersOfTwoAreStorage) {
+  using Scale = Float8<DType::f8e8m0fnu>;
+  const Array all = all_of<Scale>(), some = convert(Array{1.0, 2.0, 0.25}, DType::f8e8m0fnu);
+  const std::vector<std::pair<const char*, std::function<Array(const Array&)>>> functions{
+      {"reverse", [](const Array& x) { return reverse(x, {0}); }},
+      {"where", [](const Array& x) { return where(x > reverse(x, {0}), x, reverse(x, {0})); }},
+      {"compare", [](const Array& x) { return x <= reverse(x, {0}); }},
+      {"equal", [](const Array& x) { return x == x; }},
+      {"is_nan", [](const Array& x) { return is_nan(x); }},
+      {"take", [](const Array& x) { return take(x, Array{255, 3, 0, 128}, 0); }},
+      {"fill", [](const Array& x) { return take(x, Array{3, 700}, 0, {.mode = IndexMode::fill}); }},
+      {"set", [](const Array& x) { return x.at(Array{3, 5}).set(x(slice(100, 102))); }},
+      {"pad", [](const Array& x) { return pad(x, x(7), {2}, {3}, {1}); }},
+      {"concatenate", [](const Array& x) { return concatenate({x, x}, 0); }},
+      {"sort", [](const Array& x) { return sort(x); }},
+      {"sort down", [](const Array& x) { return sort(x, -1, {.descending = true}); }},
+      {"argsort", [](const Array& x) { return argsort(x); }},
+      {"to bytes", [](const Array& x) { return bitcast(x, DType::u8); }},
+      {"of bytes", [](const Array& x) { return bitcast(bitcast(x, DType::u8), DType::f8e8m0fnu); }},
+      {"to bool", [](const Array& x) { return convert(x, DType::bool_); }},
+      {"to i32", [](const Array& x) { return convert(x, DType::i32); }},
+      {"to f16", [](const Array& x) { return convert(x, DType::f16); }},
+      {"to e5m2", [](const Array& x) { return convert(x, DType::f8e5m2); }},
+      {"to f64 and back", [](const Array& x) { return convert(convert(x, DType::f64), DType::f8e8m0fnu); }},
+      {"scaled", [](const Array& x) { return convert(convert(x(slice(1, 255)), DType::f32) * 3.f, DType::f8e8m0fnu); }},
+      {"vmap", [](const Array& x) { return vmap([](Array row) { return row(Array(2)); })(reshape(x, {16, 16})); }},
+  };
+  for (const auto& [what, f] : functions) {
+    const auto call = [&f = f](const Array& x) { return f(x); };
+    expect_same(natively(call, all), by_evaluator(call, all), what);
+  }
+  for (const auto& f : std::vector<std::function<Array()>>{
+           [&] { return some + some; }, [&] { return -some; }, [&] { return some * 2.0; }, [&] { return sum(some); },
+           [&] { return max(some, some); }, [&] { return amax(some); }, [&] { return matmul(some, some); },
+           [&] { return sqrt(some); }, [&] { return random::uniform(random::key(1), {2}, DType::f8e8m0fnu); }})
+    EXPECT_THAT(message_of([&] { (void)f(); }), HasSubstr("f8e8m0fnu"));
+  EXPECT_THAT(message_of([&] { (void)(some * some); }), HasSubstr("no sign and no zero: convert it to f32"));
+  // Numbers, to those that compute with them: nothing depends on them smoothly.
+  const auto scaled = [](const Array& x, const Array& s) { return sum(x * convert(s, DType::f32)); };
+  const Array x{1.f, -2.f, 3.f};
+  const auto numbers = [](const Array& a) { return a.to_buffer().contiguous_copy(); };
+  const auto slope = grad([&](const Array& a) { return scaled(a, some); });
+  expect_same(numbers(slope(x)), numbers(convert(some, DType::f32)), "a derivative beside scales");
+  EXPECT_THAT(message_of([&] { (void)grad([&](const Array& s) { return scaled(x, s); })(some); }),
+              HasSubstr("f8e8m0fnu[3]"));
+  const auto stored = [](const Array& a) { return sum(a * convert(convert(abs(a), DType::f8e8m0fnu), DType::f32)); };
+  expect_same(numbers(jit(grad(stored))(x)), numbers(Array{1.f, 2.f, 4.f}), "a derivative around scales");
 }
 
 // Halves are rounded once too: f64 close to a tie does not pass through f32.
@@ -239,7 +301,7 @@ TEST(Float8, OpsAreTheReference) {
          return vmap([](Array row) { return row * row(0) + where(row > 0.0, row, 1.0); })(reshape(x, {16, 16}));
        }},
   };
-  for_each_format([&]<class T>(std::type_identity<T>) {
+  for_each_signed_format([&]<class T>(std::type_identity<T>) {
     for (const auto& [what, f] : functions) {
       const auto call = [&f = f](const Array& x) { return f(x); };
       expect_same(natively(call, all_of<T>()), by_evaluator(call, all_of<T>()),
@@ -251,7 +313,7 @@ TEST(Float8, OpsAreTheReference) {
 
 // Sums are taken in f32 and rounded once.
 TEST(Float8, SumsAreOfF32) {
-  for_each_format([]<class T>(std::type_identity<T>) {
+  for_each_signed_format([]<class T>(std::type_identity<T>) {
     const Array ones = full({100}, Array(Scalar::one(*dtype_of<T>))), eighths = ones / 8.0;
     const auto total = [](const Array& x) { return sum(x); };
     for (const Buffer& got : {natively(total, eighths), by_evaluator(total, eighths)})
@@ -265,7 +327,7 @@ TEST(Float8, SumsAreOfF32) {
 }
 
 TEST(Float8, DerivativesGoThroughConversions) {
-  for_each_format([]<class T>(std::type_identity<T>) {
+  for_each_signed_format([]<class T>(std::type_identity<T>) {
     const Array x = convert(Array{0.5, -1.0, 1.5}, *dtype_of<T>);
     const auto square_of = [](Array a) { return sum(square(convert(a, DType::f32))); };
     const Array slope = grad(square_of)(x), compiled = jit(grad(square_of))(x);
@@ -285,7 +347,7 @@ TEST(Float8, DerivativesGoThroughConversions) {
 
 TEST(Float8, ProductsAreSummedInF32) {
   std::mt19937_64 random(7);
-  for_each_format([&]<class T>(std::type_identity<T>) {
+  for_each_signed_format([&]<class T>(std::type_identity<T>) {
     constexpr DType d = *dtype_of<T>;
     for (const auto& [m, k, n] : {std::array{3, 4, 5}, {40, 70, 50}, {1, 96, 64}, {64, 96, 1}, {0, 3, 2}, {2, 0, 3}}) {
       const auto drawn = [&](std::int64_t rows, std::int64_t columns) {

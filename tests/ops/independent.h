@@ -2,6 +2,7 @@
 // format, and comparison in units of the last place.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -22,10 +23,12 @@ struct Format {
   int digits;        // of the significand
   int min_exponent;  // of normal numbers
   Real max;
-  bool infinity = true, negative_zero = true;
+  bool infinity = true, negative_zero = true, sign = true;  // without a sign: powers of two alone
 };
 inline Format format(DType d) {
   switch (real_part_of(d)) {
+    case DType::f8e8m0fnu:
+      return {1, -127, std::ldexp(Real(1), 127), false, false, false};
     case DType::f8e3m4:
       return {5, -2, 15.5L};
     case DType::f8e4m3:
@@ -58,9 +61,20 @@ inline Real last_place(Real value, DType d) {
   return std::ldexp(Real(1), exponent - f.digits + 1);
 }
 
+// The nearest power of two, halves up, but the second one of all between it and the least; the least one of what is
+// less; NaN of what is not positive.
+inline Real power_near(Real value, const Format& f) {
+  if (!(value > 0) || std::isinf(value)) return std::numeric_limits<Real>::quiet_NaN();
+  const int exponent = std::ilogb(value);
+  const Real below = std::ldexp(Real(1), exponent), half_way = exponent == f.min_exponent ? below : 1.5L * below;
+  const Real near = value == below || value < half_way ? below : 2 * below;
+  return near > f.max ? std::numeric_limits<Real>::quiet_NaN() : std::max(near, std::ldexp(Real(1), f.min_exponent));
+}
+
 // The nearest number of a format, halves to even; beyond its range infinity, or NaN where it has none.
 inline Real rounded(Real value, DType d) {
   const Format f = format(d);
+  if (!f.sign) return power_near(value, f);
   const Real beyond = f.infinity ? std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::quiet_NaN();
   if (std::isinf(value)) return std::copysign(beyond, value);
   if (value == 0) return f.negative_zero ? value : 0;

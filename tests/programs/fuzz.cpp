@@ -72,6 +72,7 @@ TEST(ProgramFuzz, SizesThatDataDecide) {
   expect_properties({.flavor = Flavor::mixed, .data_sizes = true}, fuzzing::cases(60) / 2);
   EXPECT_TRUE(decided().lanes_of_chosen_rows > 0 || fuzzing::cases(60) < 60);  // few cases may have none
 }
+TEST(ProgramFuzz, FloatsOf8Bits) { expect_properties({.flavor = Flavor::storage}, fuzzing::cases(40)); }
 TEST(ProgramFuzz, SmallDTypes) { expect_properties({.flavor = Flavor::small}, fuzzing::cases(30)); }
 
 TEST(ProgramFuzz, EachPassLeftOut) {

@@ -27,9 +27,9 @@ class Generator {
     for (std::size_t i = 0; i < count; ++i) statement();
   }
   // A value of the pool made to have this type: what carries and branches need.
-  Array value_of(const Type& type) { return bounded(fit(convert(any(), type.dtype), type.shape)); }
+  Array value_of(const Type& type) { return bounded(fit(converted(any(), type.dtype), type.shape)); }
   // Another one of the same dtype, and of its or a given shape.
-  Array like(const Array& x, const Shape& shape) { return fit(convert(any(), x.dtype()), shape); }
+  Array like(const Array& x, const Shape& shape) { return fit(converted(any(), x.dtype()), shape); }
   Array like(const Array& x) { return like(x, x.shape()); }
   Type random_type() { return Type::array(dtype(), random_shape()); }
 
@@ -79,12 +79,23 @@ class Generator {
         return c_.of(std::vector{DType::f32, DType::f64});
       case Flavor::complex:
         return c_.of(std::vector{DType::c128, DType::f64});
+      case Flavor::storage:
+        return c_.of(stored_reals());
       default:
         return c_.of(std::vector{DType::f16, DType::bf16, DType::f32});
     }
   }
+  static const std::vector<DType>& stored_reals() {
+    static const std::vector<DType> all = [] {
+      std::vector<DType> found;
+      for (int i = 0; i < dtype_count; ++i)
+        if (const auto d = static_cast<DType>(i); is_float8(d)) found.insert(found.end(), {DType::f32, d});
+      return found;
+    }();
+    return all;
+  }
   DType integer_dtype() {
-    if (options_.flavor == Flavor::small)
+    if (options_.flavor == Flavor::small || options_.flavor == Flavor::storage)
       return c_.of(std::vector{DType::i8, DType::i16, DType::u8, DType::u16, DType::i32});
     return c_.of(std::vector{DType::i32, DType::i64, DType::u32, DType::u64});
   }
@@ -107,23 +118,37 @@ class Generator {
     if (a.rank() == 0) return broadcast_to(a, shape);
     if (a.shape().elements() == shape.elements()) return reshape(a, shape);
     if (boolean(a)) return broadcast_to(c_.below(2) == 0 ? tenon::any(a) : all(a), shape);
+    if (is_float8(a.dtype()))
+      return broadcast_to(empty_axis(a) ? zeros(Shape(), a.dtype()) : reshape(a, {a.shape().elements()})(0), shape);
     return broadcast_to(sum(a), shape);
   }
   // Large numbers make small differences meaningless.
-  Array bounded(const Array& a) { return inexact(a) ? sin(a) : a; }
+  Array bounded(const Array& a) { return inexact(a) && !is_float8(a.dtype()) ? sin(a) : a; }
+  // Of these there is no arithmetic, and no sum, extremum or range.
+  static bool is_scale(const Array& a) { return inexact(a) && !is_differentiable(a.dtype()); }
+  // Floats of 8 bits hold numbers: they are moved, chosen, compared and converted. What computes with them does so in
+  // f32, for in their own dtype another order of roundings gives another result.
+  static Array computed(const Array& a) { return is_float8(a.dtype()) ? convert(a, DType::f32) : a; }
+  // Few numbers are beyond the largest of 8 bits.
+  Array converted(const Array& a, DType to) {
+    if (is_float8(to) && a.dtype() != to && !boolean(a) && !c_.chance(10))
+      return convert(integer(a) ? min(a, Array(8)) : bounded(a), to);
+    return convert(a, to);
+  }
 
   // --- statements ---
-  Array unary() { return some_unary(c_, pick(is_number)); }
+  Array unary() { return some_unary(c_, computed(pick(is_number))); }
   Array integers() { return c_.below(2) == 0 ? some_unary(c_, pick(integer)) : with_second(pick(integer)); }
-  Array binary() { return with_second(pick(is_number)); }
+  Array binary() { return with_second(computed(pick(is_number))); }
   Array with_second(const Array& x) {
     Array y = convert(pick(integer(x) ? integer : is_number), x.dtype());
     if (!(x.rank() == 0 || y.rank() == 0) || c_.chance(20)) y = fit(y, x.shape());
     return some_binary(c_, x, y);
   }
   Array compare() {
-    const Array x = any();
-    return some_comparison(c_, x, like(x));
+    const Array x = any(), y = like(x);
+    if (is_scale(x)) return c_.below(2) == 0 ? x < y : x >= y;
+    return some_comparison(c_, x, y);
   }
   Array select() {
     const Array x = any(), y = like(x), p = pick(boolean);
@@ -131,9 +156,10 @@ class Generator {
   }
   // No integers of halves: which one it is, is decided by how the last of few digits was rounded.
   Array change_dtype() {
-    const Array x = bounded(any()) * (c_.below(2) == 0 ? 1 : 3);
+    const Array x = computed(bounded(any())) * (c_.below(2) == 0 ? 1 : 3);
     const DType to = dtype();
-    return convert(x, is_narrow(x.dtype()) && is_integer(to) ? x.dtype() : to);
+    if (is_float8(to) && integer(x) && c_.chance(30)) return bitcast(convert(x, DType::u8), to);  // any code
+    return converted(x, is_narrow(x.dtype()) && is_integer(to) ? x.dtype() : to);
   }
   Array made() {
     switch (c_.below(5)) {
@@ -142,13 +168,14 @@ class Generator {
       case 1: {
         Shape shape = random_shape();
         if (shape.rank() == 0) shape = Shape({Dim(4)});
-        return iota(c_.below(2) == 0 ? DType::i32 : real_of(real_dtype()), shape,
-                    c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
+        DType to = c_.below(2) == 0 ? DType::i32 : real_of(real_dtype());
+        if (is_inexact(to) && !is_differentiable(to)) to = DType::f32;
+        return iota(to, shape, c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
       }
       case 2:
         return zeros(random_shape(), dtype());
       case 3: {  // beside what is weakly typed
-        const Array x = pick(is_number);
+        const Array x = computed(pick(is_number));
         return some_binary(c_, x, integer(x) || c_.below(2) == 0 ? Array(3) : Array(0.625));
       }
       default: {
@@ -224,7 +251,7 @@ class Generator {
     return stack({x, y}, c_.between(0, static_cast<std::int64_t>(x.rank())));
   }
   Array reduce() {
-    const Array x = with_rank();
+    Array x = with_rank();
     const std::int64_t axis = axis_of(x);
     Axes axes = axis;
     if (c_.below(3) == 0) axes = Axes();
@@ -232,6 +259,8 @@ class Generator {
     if (boolean(x)) return c_.below(2) == 0 ? tenon::any(x, axes) : all(x, axes);
     if (is_complex(x.dtype())) return c_.below(2) == 0 ? sum(x, axes) : prod(x, axes);
     const auto kind = c_.below(9);
+    const bool compares = kind >= 3 && kind <= 6;
+    if (!compares || empty_axis(x) || is_scale(x)) x = computed(x);
     if (empty_axis(x) && kind > 2) return sum(x, axes);
     switch (kind) {
       case 0:
@@ -255,7 +284,7 @@ class Generator {
     }
   }
   Array composite() {
-    const Array x = with_rank();
+    const Array x = computed(with_rank());
     if (!real(x) || empty_axis(x)) return reduce();
     switch (c_.below(4)) {
       case 0:
@@ -331,6 +360,10 @@ class Generator {
     Shape rows = x.shape().without_axis(0);
     rows = rows.with_axis(0, i.dim(0));
     Array updates = like(x, rows);
+    if (is_float8(x.dtype())) {
+      static const std::vector<ScatterKind> moves{ScatterKind::set, ScatterKind::max, ScatterKind::min};
+      return scatter_at(is_scale(x) ? ScatterKind::set : c_.of(moves), x, Arrays{i}, {0}, updates);
+    }
     const auto kinds = is_complex(x.dtype()) ? 3 : 5;
     switch (c_.below(static_cast<std::size_t>(kinds))) {
       case 0:
@@ -350,7 +383,7 @@ class Generator {
     }
   }
   Array product() {
-    const Array a = with_rank();
+    const Array a = computed(with_rank());
     if (boolean(a)) return move();
     const Dim n = a.dim(-1), m(c_.between(1, 4));
     switch (c_.below(4)) {
@@ -471,7 +504,7 @@ class Generator {
     const State end = while_loop(
         [&](const State& s) {
           const Array more = s.step < limit;
-          return by_value || !real(s.carries[0]) ? more : more & (sum(s.carries[0]) < 1.3);
+          return by_value || !real(s.carries[0]) ? more : more & (sum(computed(s.carries[0])) < 1.3);
         },
         [&](const State& s) {
           return State{s.step + Array(Scalar(std::int32_t(1))), body(s.carries, {s.step}, 0).first};
@@ -505,7 +538,7 @@ class Generator {
 
   // A body without what is around: rules have no part in that. Its choices are made once.
   Array wrapped() {
-    const Array x = pick([](const Array& a) { return real(a) && elements(a) > 0 && elements(a) <= 40; });
+    const Array x = computed(pick([](const Array& a) { return real(a) && elements(a) > 0 && elements(a) <= 40; }));
     std::vector<std::uint32_t> choices;
     for (auto n = c_.between(0, 30); n > 0; --n) choices.push_back(c_.below(5040));
     const GeneratorOptions options{.flavor = options_.flavor};

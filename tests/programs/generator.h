@@ -11,6 +11,7 @@ enum class Flavor : std::uint8_t {
   mixed,    // f32 and f64, integers of every width, stop_gradient
   complex,  // c128 beside f64
   small,    // i8, u16, f16, bf16 and the like
+  storage,  // floats of 8 bits beside f32
 };
 
 struct GeneratorOptions {

@@ -9,7 +9,7 @@ from tenon.errors import DTypeError
 __all__ = [
     "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complex_", "complexfloating",
     "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "float8_e3m4", "float8_e4m3",
-    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_", "floating",
+    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float_", "floating",
     "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "int_", "integer", "iscomplexobj", "isdtype",
     "isrealobj", "isscalar", "issubdtype", "number", "promote_types", "result_type", "signedinteger", "single",
     "uint", "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
@@ -60,7 +60,7 @@ float16, float32, float64 = (_scalar_type(f"float{n}") for n in (16, 32, 64))
 bfloat16 = _scalar_type("bfloat16")
 float8_e3m4, float8_e4m3, float8_e4m3b11fnuz = (_scalar_type(f"float8_{x}") for x in ("e3m4", "e4m3", "e4m3b11fnuz"))
 float8_e4m3fn, float8_e4m3fnuz = (_scalar_type(f"float8_{x}") for x in ("e4m3fn", "e4m3fnuz"))
-float8_e5m2, float8_e5m2fnuz = (_scalar_type(f"float8_{x}") for x in ("e5m2", "e5m2fnuz"))
+float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu = (_scalar_type(f"float8_{x}") for x in ("e5m2", "e5m2fnuz", "e8m0fnu"))
 complex64, complex128 = _scalar_type("complex64"), _scalar_type("complex128")
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 # The dtypes of Python's numbers; where config.x64 is off, arrays of these have 32 bits.

@@ -226,7 +226,7 @@ void FunctionEmitter::emit(const kernel::Blocks& blocks) {
 // Whether the tail of parallel blocks runs where they are forked, behind them, and not as one of them: where there may
 // be nothing but the tail, a call is not worth it.
 bool FunctionEmitter::tail_is_here(const kernel::Blocks& blocks) {
-  return !blocks.tail.empty() && !blocks.rest.known();
+  return !blocks.tail.empty() && !(blocks.rest.known() && at_least(blocks.count, 1));
 }
 
 // A function of its own for a range of blocks, called on all threads; the tail may be one block more.

@@ -433,6 +433,7 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
   const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
   using P = llvm::CmpInst::Predicate;
   const auto compare = [&](P of_real, P of_signed, P of_unsigned) {
+    if (is_powers(dtype)) return powers_compared(b_, of_signed, x, y);
     return real ? b_.CreateFCmp(of_real, x, y) : b_.CreateICmp(is_signed ? of_signed : of_unsigned, x, y);
   };
   if (real && kernel::is_function(op)) return calls_functions_ ? call_binary(b_, op, x, y) : emit_binary(b_, op, x, y);
@@ -497,6 +498,9 @@ Value* ExprEmitter::rounded_to_odd(Value* x, llvm::Type* type) {
 Value* ExprEmitter::convert(DType from, DType to, Value* x) {
   llvm::Type* type = widened(type_of(to), x->getType()->isVectorTy());
   if (x->getType()->isVectorTy()) type = llvm::VectorType::get(type_of(to), llvm::cast<llvm::VectorType>(x->getType()));
+  if (is_powers(from) && to == DType::bool_) return llvm::ConstantInt::getTrue(type);
+  if (is_powers(from) && to == DType::f64) return powers_as_f64(b_, format_of(from), x);
+  if (from == DType::f64 && is_powers(to)) return powers_of_f64(b_, format_of(to), x);
   if (to == DType::bool_)
     return is_real(from) ? b_.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()))
                          : b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));

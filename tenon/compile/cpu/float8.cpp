@@ -68,11 +68,28 @@ Value* beyond(Builder& b, const Words& words, const FloatFormat& format, Value* 
   return b.CreateSelect(words.above(magnitude, infinity_bits), words(nan), words(infinity));
 }
 
+// Of a format of powers of two: the codes of words of f32, as words, and back.
+Value* power_codes(Builder& b, const Words& words, const FloatFormat& format, Value* whole) {
+  constexpr std::uint32_t least_normal = 1u << 23;
+  Value* half =
+      b.CreateSelect(words.above(whole, least_normal - 1), words(least_normal / 2), words(least_normal / 2 - 1));
+  Value* code = b.CreateLShr(b.CreateAdd(whole, half), 23);
+  Value* is_number = b.CreateAnd(words.above(whole, 0), b.CreateNot(words.above(whole, infinity_bits - 1)));
+  return b.CreateSelect(is_number, code, words(format.nan()));
+}
+Value* power_words(Builder& b, const Words& words, const FloatFormat& format, Value* code) {
+  constexpr std::uint32_t least = 1u << 22;
+  Value* bits = b.CreateSelect(words.above(code, 0), b.CreateShl(code, 23), words(least));
+  return b.CreateSelect(words.above(code, format.largest()), words(nan_bits), bits);
+}
+
 }  // namespace
 
 Value* float8_decoded(Builder& b, const FloatFormat& format, Value* codes) {
   const Words words(b, codes);
-  Value *code = b.CreateZExt(codes, words.type()), *magnitude = words.both(code, 0x7f);
+  Value* code = b.CreateZExt(codes, words.type());
+  if (!format.has_sign()) return words.as_float(power_words(b, words, format, code));
+  Value* magnitude = words.both(code, 0x7f);
   const auto dropped = static_cast<std::uint64_t>(23 - format.mantissa_bits);
   Value* placed = b.CreateShl(magnitude, dropped);
   Value* normal = b.CreateAdd(placed, words(power_bits(-format.bias)));
@@ -92,7 +109,10 @@ Value* float8_decoded(Builder& b, const FloatFormat& format, Value* codes) {
 
 Value* float8_encoded(Builder& b, const FloatFormat& format, Value* values) {
   const Words words(b, values);
-  Value *whole = words.of(values), *magnitude = words.both(whole, sign_bit - 1);
+  Value* whole = words.of(values);
+  llvm::Type* bytes = values->getType()->getWithNewType(b.getInt8Ty());
+  if (!format.has_sign()) return b.CreateTrunc(power_codes(b, words, format, whole), bytes);
+  Value* magnitude = words.both(whole, sign_bit - 1);
   const auto dropped = static_cast<std::uint64_t>(23 - format.mantissa_bits);
   const std::uint32_t least_normal = power_bits(format.least_normal()), place = power_bits(format.least() + 23);
   // Half of the last place that stays, less one where that place is even, carries; subnormal numbers the adder rounds.
@@ -107,13 +127,15 @@ Value* float8_encoded(Builder& b, const FloatFormat& format, Value* values) {
   code = b.CreateSelect(words.above(magnitude, first_beyond(format) - 1), special, code);
   Value* sign = words.both(b.CreateLShr(whole, 24), 0x80);
   code = b.CreateOr(code, words.sign_of(format, sign, code));
-  return b.CreateTrunc(code, values->getType()->getWithNewType(b.getInt8Ty()));
+  return b.CreateTrunc(code, bytes);
 }
 
 // A power of two so large that the last place of its sums is that of the result; it is taken off again.
 Value* float8_rounded(Builder& b, const FloatFormat& format, Value* values) {
   const Words words(b, values);
-  Value *whole = words.of(values), *magnitude = words.both(whole, sign_bit - 1);
+  Value* whole = words.of(values);
+  if (!format.has_sign()) return words.as_float(power_words(b, words, format, power_codes(b, words, format, whole)));
+  Value* magnitude = words.both(whole, sign_bit - 1);
   Value* exponent = words.both(magnitude, infinity_bits);
   exponent = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, exponent, words(power_bits(format.least_normal())));
   Value* place = words.as_float(b.CreateAdd(exponent, words(std::uint64_t(23 - format.mantissa_bits) << 23)));
@@ -121,6 +143,46 @@ Value* float8_rounded(Builder& b, const FloatFormat& format, Value* values) {
   Value* special = beyond(b, words, format, magnitude, infinity_bits, nan_bits);
   nearest = b.CreateSelect(words.above(magnitude, first_beyond(format) - 1), special, nearest);
   return words.as_float(b.CreateOr(nearest, words.sign_of(format, words.both(whole, sign_bit), nearest)));
+}
+
+// The bits are in the order of the numbers, NaN behind all.
+Value* powers_compared(Builder& b, llvm::CmpInst::Predicate of_signed, Value* x, Value* y) {
+  using P = llvm::CmpInst::Predicate;
+  if (of_signed == P::ICMP_NE) return b.CreateNot(powers_compared(b, P::ICMP_EQ, x, y));
+  const Words words(b, x);
+  Value *of_x = words.of(x), *of_y = words.of(y);
+  Value* last = of_signed == P::ICMP_SLT || of_signed == P::ICMP_SLE ? of_y : of_x;
+  return b.CreateAnd(b.CreateICmp(of_signed, of_x, of_y), b.CreateICmpNE(last, words(nan_bits)));
+}
+
+Value* powers_as_f64(Builder& b, const FloatFormat& format, Value* values) {
+  const Words words(b, values);
+  llvm::Type* wide = words.type()->getWithNewType(b.getInt64Ty());
+  const auto number = [&](std::uint64_t n) { return llvm::ConstantInt::get(wide, n); };
+  Value* code = power_codes(b, words, format, words.of(values));
+  Value* exponent = b.CreateAdd(b.CreateZExt(code, wide), number(static_cast<std::uint64_t>(1023 - format.bias)));
+  Value* is_nan = b.CreateICmpEQ(code, words(format.nan()));
+  Value* bits = b.CreateSelect(is_nan, number(0x7ff8000000000000), b.CreateShl(exponent, 52));
+  return b.CreateBitCast(bits, wide->getWithNewType(b.getDoubleTy()));
+}
+
+Value* powers_of_f64(Builder& b, const FloatFormat& format, Value* values) {
+  llvm::Type *wide = values->getType()->getWithNewType(b.getInt64Ty()),
+             *narrow = values->getType()->getWithNewType(b.getFloatTy());
+  const auto number = [&](std::int64_t n) { return llvm::ConstantInt::getSigned(wide, n); };
+  Value* bits = b.CreateBitCast(values, wide);
+  // Those above 2^-127, and below the next power, become that.
+  constexpr std::int64_t half = std::int64_t(1) << 51;
+  Value* is_ordinary = b.CreateICmpSGE(bits, number(std::int64_t(1024 - format.bias) << 52));
+  Value* carries = b.CreateSelect(is_ordinary, number(half), number(2 * half - 1));
+  Value* exponent = b.CreateLShr(b.CreateAdd(bits, carries), 52);
+  exponent = b.CreateSub(exponent, number(1023 - format.bias));
+  const auto largest = static_cast<std::int64_t>(format.largest());
+  Value* is_number = b.CreateAnd(b.CreateICmpSGT(bits, number(0)), b.CreateICmpSLE(exponent, number(largest)));
+  Value* code = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, exponent, number(0));
+  code = b.CreateSelect(is_number, code, number(static_cast<std::int64_t>(format.nan())));
+  const Words words(b, llvm::Constant::getNullValue(narrow));
+  return words.as_float(power_words(b, words, format, b.CreateTrunc(code, words.type())));
 }
 
 }  // namespace tenon::cpu

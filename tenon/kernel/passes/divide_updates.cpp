@@ -341,7 +341,8 @@ class UpdateDivider {
       const Expr begin = number * size(part_stride(u));
       const std::uint32_t cleared = f_.vars++;
       const Expr place = begin + variable(cleared);
-      Block body{Nest{{cleared}, {u.elements}, {{parts, place, identity_of(u.combine, dtype), {}}}, true, n.where}};
+      // The spare element, too: updates that are not made read what is there.
+      Block body{Nest{{cleared}, {u.elements + 1}, {{parts, place, identity_of(u.combine, dtype), {}}}, true, n.where}};
       const Updates now = renamed(u, whole.var, within);
       Nest nest = nest_over(n, loops_of(now), vars, false);
       for (Store& s : nest.stores) {

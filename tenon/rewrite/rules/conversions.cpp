@@ -15,7 +15,9 @@ bool is_conversion(const OpInfo& op) { return &op == &convert_op(); }
 
 // Whether each number of a dtype is one of another, so that converting there and on is converting at once.
 bool holds_all(DType wide, DType narrow) {
-  if (wide == narrow || narrow == DType::bool_) return true;
+  if (wide == narrow) return true;
+  if (is_real(wide) && !format_of(wide).has_sign()) return false;  // which has no 0
+  if (narrow == DType::bool_) return true;
   struct Range {
     bool is_signed = false, floats = false;
     int digits = 0;
@@ -25,7 +27,7 @@ bool holds_all(DType wide, DType narrow) {
     dispatch(d, [&]<class T>(std::type_identity<T>) {
       if constexpr (std::is_integral_v<T>) r = {std::is_signed_v<T>, false, std::numeric_limits<T>::digits};
     });
-    if (is_real(d)) r = {true, true, format_of(d).mantissa_bits + 1};
+    if (is_real(d)) r = {format_of(d).has_sign(), true, format_of(d).mantissa_bits + 1};
     return r;
   };
   const Range w = range(wide), n = range(narrow);
@@ -48,32 +50,32 @@ bool is_the_same(DType from, DType through, DType to) {
 }
 
 RuleRef chains() {
-  return std::make_shared<const Rule>(
-      Rule{.name = "convert(convert(x))",
-           .replacement = [](const Match& m) -> MaybeArray {
-             const DType to = m.root().dtype();
-             if (m[0].dtype() == to) return m[0];
-             const Eqn *outer = m.maker(m.root()), *inner = m.maker(m[0]);
-             if (inner == nullptr || !is_conversion(*inner->op) || inner->recompute != outer->recompute) return {};
-             const Array x = m.operand(*inner, 0);
-             if (!is_the_same(x.dtype(), m[0].dtype(), to)) return {};
-             return x.dtype() == to ? x : convert(x, to);
-           },
-           .roots = is_conversion,
-           .applies_to =
-               [] {
-                 std::vector<Rule::Example> all;
-                 constexpr DType dtypes[]{DType::bool_, DType::i8,       DType::u8,     DType::i32,
-                                          DType::u64,   DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz,
-                                          DType::f16,   DType::bf16,     DType::f32,    DType::f64};
-                 for (const DType from : dtypes)
-                   for (const DType through : dtypes)
-                     for (const DType to : dtypes)
-                       if (from != through && through != to && is_the_same(from, through, to))
-                         all.push_back({{Type::array(from, {Dim(3)})},
-                                        [=](std::span<const Array> x) { return convert(convert(x[0], through), to); }});
-                 return all;
-               }});
+  return std::make_shared<const Rule>(Rule{
+      .name = "convert(convert(x))",
+      .replacement = [](const Match& m) -> MaybeArray {
+        const DType to = m.root().dtype();
+        if (m[0].dtype() == to) return m[0];
+        const Eqn *outer = m.maker(m.root()), *inner = m.maker(m[0]);
+        if (inner == nullptr || !is_conversion(*inner->op) || inner->recompute != outer->recompute) return {};
+        const Array x = m.operand(*inner, 0);
+        if (!is_the_same(x.dtype(), m[0].dtype(), to)) return {};
+        return x.dtype() == to ? x : convert(x, to);
+      },
+      .roots = is_conversion,
+      .applies_to =
+          [] {
+            std::vector<Rule::Example> all;
+            constexpr DType dtypes[]{DType::bool_,     DType::i8,       DType::u8,     DType::i32,        DType::u64,
+                                     DType::f8e8m0fnu, DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f16,
+                                     DType::bf16,      DType::f32,      DType::f64};
+            for (const DType from : dtypes)
+              for (const DType through : dtypes)
+                for (const DType to : dtypes)
+                  if (from != through && through != to && is_the_same(from, through, to))
+                    all.push_back({{Type::array(from, {Dim(3)})},
+                                   [=](std::span<const Array> x) { return convert(convert(x[0], through), to); }});
+            return all;
+          }});
 }
 
 // What an op of two operands makes of truths that have become numbers and a number: one number, the truths or their

@@ -42,8 +42,9 @@ inline constexpr bool is_complex_number<std::complex<T>> = true;
 template <class T>
 struct Order {
   using Key = typename UnsignedOf<sizeof(T)>::type;
-  static constexpr bool real = std::is_floating_point_v<T> || NarrowFloat<T>;
   static constexpr FloatFormat format = format_of(dtype_of<T>.value_or(DType::f32));
+  // Without a sign, codes are in order, too.
+  static constexpr bool real = (std::is_floating_point_v<T> || NarrowFloat<T>) && format.has_sign();
   static constexpr Key sign = Key(1) << (8 * sizeof(T) - 1);
   static constexpr Key nan = std::numeric_limits<Key>::max();
   static Key of(T value) {
