@@ -443,3 +443,32 @@ def test_rules_of_derivatives_for_all_sizes():
                 x = np.linspace(0.0, 3.0, n)
                 np.testing.assert_allclose(compiled(x), g(x), rtol=1e-12)
             assert len(traced) == 1
+
+
+MAPPED = {
+    "dot": lambda a, b: a @ b,
+    "sort": lambda a, b: tn.lax.sort((a, b.sum(1)), num_keys=1)[1],
+    "stack": lambda a, b: tnp.stack([a, b.sum(1)]),
+    "cond": lambda a, b: tn.lax.cond(a[0] > 0.5, lambda: b.sum(), lambda: a.sum()),
+    "scan": lambda a, b: tn.lax.scan(lambda c, r: (c + (r * c).sum(), c), a.sum(), b)[0],
+    "while": lambda a, b: tn.lax.while_loop(lambda c: c[0] < b.sum(), lambda c: (c[0] * 2 + 1, c[1] + a), (a.sum(), a))[1],
+    "grad": lambda a, b: tn.grad(lambda v: (v @ b).sum() ** 2)(a),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_lanes_of_different_variables_agree_when_it_runs(name):
+    rng = np.random.default_rng(0)
+    a, b = rng.random((5, 4)).astype("f4"), rng.random((5, 4, 3)).astype("f4")
+    f = tn.jit(tn.vmap(MAPPED[name]), sizes="symbolic")
+    for n in (5, 3):
+        np.testing.assert_allclose(f(a[:n], b[:n]), tn.vmap(MAPPED[name])(a[:n], b[:n]), rtol=1e-5)
+    with pytest.raises(ValueError, match="argument 1 has .* lanes along axis 0, argument 0 says .* They are 5 and 3."):
+        f(a, b[:3])
+
+
+def test_keys_are_not_of_variable_size():
+    f = tn.jit(lambda key, x: x + tn.random.normal(key, x.shape), sizes="symbolic")
+    key = tn.random.key(1)
+    for n in (3, 5):
+        np.testing.assert_array_equal(f(key, np.zeros(n, "f4")), tn.random.normal(key, (n,)))

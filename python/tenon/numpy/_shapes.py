@@ -202,8 +202,6 @@ def stack(arrays, axis=0, out=None, dtype=None):
     if len(arrays) == 0:
         raise ValueError("Need at least one array to stack.")
     parts = _of_one_dtype(arrays, dtype)
-    if builtins.any(p.shape != parts[0].shape for p in parts):
-        raise ValueError(f"All input arrays must have the same shape. Got {[p.shape for p in parts]}.")
     return _core.with_weak(_core.tn.stack(parts, _axis(axis, parts[0].ndim + 1)), dtype is None and _dtypes._meet(arrays)[1])
 
 
