@@ -143,9 +143,10 @@ TEST(Print, EveryDType) {
   const Array x{0, 1, 2};
   for (int i = 0; i < tn::dtype_count; ++i) {
     const auto dtype = static_cast<tn::DType>(i);
-    const std::string wanted = dtype == tn::DType::bool_ ? "[false, true, true]"
-                               : tn::is_complex(dtype)   ? "[0+0i, 1+0i, 2+0i]"
-                                                         : "[0, 1, 2]";
+    const std::string wanted = dtype == tn::DType::bool_       ? "[false, true, true]"
+                               : dtype == tn::DType::f8e8m0fnu ? "[nan, 1, 2]"
+                               : tn::is_complex(dtype)         ? "[0+0i, 1+0i, 2+0i]"
+                                                               : "[0, 1, 2]";
     EXPECT_EQ(shown(tn::convert(x, dtype)), wanted + " " + std::string(tn::name(dtype)) + "[3]");
   }
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
