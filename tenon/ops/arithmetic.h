@@ -93,11 +93,13 @@ const OpInfo& sub_op();
 const OpInfo& mul_op();
 const OpInfo& neg_op();
 const OpInfo& exp_op();
+const OpInfo& log_op();
 const OpInfo& select_op();
 const OpInfo& max_op();
 const OpInfo& min_op();
 const OpInfo& eq_op();
 const OpInfo& ne_op();
+const OpInfo& lt_op();
 const OpInfo& or_op();
 
 }  // namespace tenon

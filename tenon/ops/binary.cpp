@@ -499,6 +499,7 @@ const OpInfo& sub_op() { return sub_info; }
 const OpInfo& mul_op() { return mul_info; }
 const OpInfo& select_op() { return select_info; }
 const OpInfo& max_op() { return max_info; }
+const OpInfo& lt_op() { return lt_info; }
 const OpInfo& min_op() { return min_info; }
 const OpInfo& eq_op() { return eq_info; }
 const OpInfo& ne_op() { return ne_info; }

@@ -121,8 +121,8 @@ JvpResult linear_jvp(const OpInfo& op, const JvpArgs& args, Arrays tangents) {
 }
 
 // An op that changes an element: a list, a number, what goes there.
-OpInfo list_update(const OpInfo& op, std::string_view name, std::string_view summary, TypeRule type, EvalRule eval,
-                   TransposeRule transpose, std::string_view sample) {
+OpInfo list_update(const OpInfo& op, std::string_view name, LowerStructure::Kind kind, std::string_view summary,
+                   TypeRule type, EvalRule eval, TransposeRule transpose, std::string_view sample) {
   return {.name = name,
           .summary = summary,
           .params = &describe::params_ops<ListLanesParams>,
@@ -135,14 +135,14 @@ OpInfo list_update(const OpInfo& op, std::string_view name, std::string_view sum
           .batch = BatchRule([&op](const BatchArgs& args) { return batch_elements(op, args); }),
           .split = Absent{"wholly known or not"},
           .guard = Absent{"no Programs inside"},
-          .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+          .lower = LowerRule(LowerStructure{kind}),
           .alias = Absent{"lists are counted references: who has the only one changes it in place"},
           .effect = Absent{"pure"},
           .sample = Absent{sample}};
 }
 
 const OpInfo list_put_info = list_update(
-    list_put_info, "list_put",
+    list_put_info, "list_put", LowerStructure::Kind::list_put,
     "a list with another element at a number, or longer by it; negative numbers change nothing",
     [](const Params& params, std::span<const Type> in, TypeContext&) { return put_type("list_put", params, in); },
     [](const Params&, std::span<const Value> in, const EvalContext& context) {
@@ -157,7 +157,8 @@ const OpInfo list_put_info = list_update(
     "tested with lists of users");
 
 const OpInfo list_add_info = list_update(
-    list_add_info, "list_add", "a list with something added to its element at a number; it is zero behind its end",
+    list_add_info, "list_add", LowerStructure::Kind::list_add,
+    "a list with something added to its element at a number; it is zero behind its end",
     [](const Params& params, std::span<const Type> in, TypeContext&) {
       std::vector<Type> out = put_type("list_add", params, in);
       if (!is_differentiable(leaf_type(in[0]).dtype)) throw VerifyError("list_add: takes real or complex numbers.");
@@ -230,7 +231,7 @@ const OpInfo list_get_info{.name = "list_get",
                            }),
                            .split = Absent{"wholly known or not"},
                            .guard = Absent{"no Programs inside"},
-                           .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+                           .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_get}),
                            .alias = Absent{"the result is new"},
                            .effect = Absent{"pure"},
                            .sample = Absent{"tested with lists of users"}};
@@ -264,7 +265,7 @@ const OpInfo list_stack_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_stack}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with lists of users"}};
@@ -294,7 +295,7 @@ const OpInfo list_unstack_info{
         [](const BatchArgs& args) { return BatchResult{{list_unstack(move_axis(args.operands[0], 0, 1))}, {true}}; }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_unstack}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of stacked lists"}};

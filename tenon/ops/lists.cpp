@@ -155,7 +155,7 @@ const OpInfo list_active_info{
                        }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_active}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with batched loops"}};
@@ -288,7 +288,7 @@ const OpInfo list_fit_info{
     .batch = batch_all(list_fit_info),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_fit}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of batched branches"}};
@@ -341,7 +341,7 @@ const OpInfo list_select_info{
     .batch = batch_all(list_select_info),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_select}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with batched branches"}};
@@ -409,7 +409,7 @@ const OpInfo list_sum_info{
     .batch = batch_all(list_sum_info),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_sum}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with second derivatives of loops"}};
@@ -504,7 +504,7 @@ const OpInfo list_spread_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_spread}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with batches of batches"}};
@@ -542,7 +542,7 @@ const OpInfo list_collapse_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list_collapse}),
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of batches of batches"}};

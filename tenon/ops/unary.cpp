@@ -55,8 +55,8 @@ TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
 }
 
 extern const OpInfo neg_info, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_info, expm1_op,
-    log_op, log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
-    erfc_op, is_finite_op, not_op;
+    log_info, log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op,
+    erf_op, erfc_op, is_finite_op, not_op;
 
 // d(-x) = -dx
 const OpInfo neg_info = unary(
@@ -179,14 +179,14 @@ const OpInfo expm1_op = unary(
                         .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y + 1); }),
                         .lower = Unary::expm1,
                         .sample = {-2, 2}});
-const OpInfo log_op =
-    unary(log_op, UnarySpec{.name = "log",
-                            .summary = "natural logarithm",
-                            .dtypes = dtypes::inexact,
-                            .eval = [](auto x) { return std::log(x); },
-                            .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / x; }),
-                            .lower = Unary::log,
-                            .sample = {0.1, 4}});
+const OpInfo log_info =
+    unary(log_info, UnarySpec{.name = "log",
+                              .summary = "natural logarithm",
+                              .dtypes = dtypes::inexact,
+                              .eval = [](auto x) { return std::log(x); },
+                              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / x; }),
+                              .lower = Unary::log,
+                              .sample = {0.1, 4}});
 const OpInfo log1p_op = unary(
     log1p_op, UnarySpec{.name = "log1p",
                         .summary = "log(1 + x), exact near 0",
@@ -340,9 +340,9 @@ Array apply(const OpInfo& op, const Operand& x, bool inexact) {
 
 const bool unary_installed = [] {
   for (const OpInfo* op :
-       {&neg_info, &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_info,
-        &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,   &tanh_op,      &sinh_op,  &cosh_op,
-        &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &erfc_op,  &is_finite_op, &not_op})
+       {&neg_info, &abs_op,   &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_info,
+        &expm1_op, &log_info, &log1p_op, &sin_op,      &cos_op,  &tan_op,   &tanh_op,      &sinh_op,  &cosh_op,
+        &asin_op,  &acos_op,  &atan_op,  &logistic_op, &erf_op,  &erfc_op,  &is_finite_op, &not_op})
     install_op(*op);
   return true;
 }();
@@ -373,7 +373,7 @@ Array sqrt(const Operand& x) { return apply(sqrt_op, x, true); }
 Array rsqrt(const Operand& x) { return apply(rsqrt_op, x, true); }
 Array exp(const Operand& x) { return apply(exp_info, x, true); }
 Array expm1(const Operand& x) { return apply(expm1_op, x, true); }
-Array log(const Operand& x) { return apply(log_op, x, true); }
+Array log(const Operand& x) { return apply(log_info, x, true); }
 Array log1p(const Operand& x) { return apply(log1p_op, x, true); }
 Array sin(const Operand& x) { return apply(sin_op, x, true); }
 Array cos(const Operand& x) { return apply(cos_op, x, true); }
@@ -395,6 +395,7 @@ Array erf(const Operand& x) { return apply(erf_op, x, true); }
 Array erfc(const Operand& x) { return apply(erfc_op, x, true); }
 const OpInfo& neg_op() { return neg_info; }
 const OpInfo& exp_op() { return exp_info; }
+const OpInfo& log_op() { return log_info; }
 
 Array square(const Operand& x) {
   const SourceScope place(x.where(), "square");

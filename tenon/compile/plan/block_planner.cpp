@@ -305,8 +305,19 @@ void BlockPlanner::structure(const Eqn& eqn, LowerStructure::Kind kind) {
       return loop(eqn);
     case Kind::cond:
       return branch(eqn);
-    case Kind::list:
-      return list_op(eqn);
+    case Kind::list_active:
+    case Kind::list_select:
+    case Kind::list_sum:
+    case Kind::list_fit:
+    case Kind::list_collapse:
+    case Kind::list_spread:
+      return list_op(eqn, kind);
+    case Kind::list_unstack:
+    case Kind::list_stack:
+    case Kind::list_get:
+    case Kind::list_put:
+    case Kind::list_add:
+      return list_elements(eqn, kind);
     case Kind::compress:
       return compress(eqn);
     case Kind::uncompress:

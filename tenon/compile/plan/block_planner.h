@@ -232,8 +232,9 @@ class BlockPlanner {
   Place read_list(LoopPlan& l, Var list);
   Place write_list(LoopPlan& l, Var list);
   void finish_steps(LoopPlan& l);
-  void list_op(const Eqn& eqn);
-  void list_elements(const Eqn& eqn, const Place& to);
+  Place list_result(Var y);
+  void list_op(const Eqn& eqn, LowerStructure::Kind kind);
+  void list_elements(const Eqn& eqn, LowerStructure::Kind kind);
 
   Planner& planner_;
   const Program& program_;

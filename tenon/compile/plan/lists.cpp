@@ -4,6 +4,8 @@
 // list) or released behind its last use. What a body or a branch is given, it borrows.
 #include "tenon/runtime/lists/lists.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -150,71 +152,90 @@ void BlockPlanner::finish_steps(LoopPlan& l) {
   l.after = taken(loop);
 }
 
-void BlockPlanner::list_op(const Eqn& eqn) {
+// Where the runtime puts a list, or a number that it says of lists.
+Place BlockPlanner::list_result(Var y) {
+  const Type& type = program_.type(y);
+  return planner_.temporary(type.is_list() ? type : Type::array(DType::i64, {}));
+}
+
+void BlockPlanner::list_op(const Eqn& eqn, LowerStructure::Kind kind) {
+  using Kind = LowerStructure::Kind;
   const Var y = eqn.out[0];
   const Type& type = program_.type(y);
-  const Place to = planner_.temporary(type.is_list() ? type : Type::array(DType::i64, {}));
+  const Place to = list_result(y);
   const auto count = [](const Type& t) { return kernel::size(elements_of(t)); };
-  if (eqn.op->name == "list_active") {
-    for (std::size_t i = 0; i < eqn.in.size(); ++i)
-      call("tenon_list_active",
-           {{handle(eqn.in[i]), {}},
-            {count(leaf_type(type)), {}},
-            {i == 0 ? zero : number_at(to), {}},
-            {Expr(depth_of(type)), {}}},
+  switch (kind) {
+    case Kind::list_active:
+      for (std::size_t i = 0; i < eqn.in.size(); ++i)
+        call("tenon_list_active",
+             {{handle(eqn.in[i]), {}},
+              {count(leaf_type(type)), {}},
+              {i == 0 ? zero : number_at(to), {}},
+              {Expr(depth_of(type)), {}}},
+             to);
+      break;
+    case Kind::list_select: {
+      const Place lanes = stored(eqn.in[0]);
+      call("tenon_list_select",
+           {{lanes.offset, lanes.slot},
+            {count(program_.type(eqn.in[0])), {}},
+            {handle(eqn.in[1]), {}},
+            {handle(eqn.in[2]), {}}},
            to);
-  } else if (eqn.op->name == "list_select") {
-    const Place lanes = stored(eqn.in[0]);
-    call("tenon_list_select",
-         {{lanes.offset, lanes.slot},
-          {count(program_.type(eqn.in[0])), {}},
-          {handle(eqn.in[1]), {}},
-          {handle(eqn.in[2]), {}}},
-         to);
-  } else if (eqn.op->name == "list_sum") {
-    call("tenon_list_sum",
-         {{handle(eqn.in[0]), {}},
-          {handle(eqn.in[1]), {}},
-          {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
-         to);
-  } else if (eqn.op->name == "list_fit") {
-    const Place lanes = stored(eqn.in[0]);
-    call("tenon_list_fit",
-         {{lanes.offset, lanes.slot},
-          {count(program_.type(eqn.in[0])), {}},
-          {handle(eqn.in[1]), {}},
-          {handle(eqn.in[2]), {}},
-          {handle(eqn.in[3]), {}},
-          {Expr(depth_of(type)), {}},
-          {kernel::size(bytes_of(leaf_type(type))), {}}},
-         to);
-  } else if (eqn.op->name == "list_collapse") {
-    const std::int64_t axis = collapse_axis(eqn.params);
-    const Shape& lanes = leaf_type(program_.type(eqn.in[0])).shape;
-    const Dim before = product_of_first(lanes, axis);
-    call("tenon_list_collapse",
-         {{handle(eqn.in[0]), {}},
-          {kernel::size(before), {}},
-          {kernel::size(lanes[static_cast<std::size_t>(axis)]), {}},
-          {Expr(depth_of(type)), {}},
-          {kernel::size(bytes_of(leaf_type(type))), {}},
-          {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
-         to);
-  } else if (eqn.op->name == "list_spread") {
-    const auto [axis, size] = spread_form(eqn.params);
-    const Dim before = product_of_first(leaf_type(type).shape, axis);
-    call("tenon_list_spread",
-         {{handle(eqn.in[0]), {}}, {kernel::size(before), {}}, {Expr(size), {}}, {Expr(depth_of(type)), {}}}, to);
-  } else {
-    return list_elements(eqn, to);
+      break;
+    }
+    case Kind::list_sum:
+      call("tenon_list_sum",
+           {{handle(eqn.in[0]), {}},
+            {handle(eqn.in[1]), {}},
+            {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
+           to);
+      break;
+    case Kind::list_fit: {
+      const Place lanes = stored(eqn.in[0]);
+      call("tenon_list_fit",
+           {{lanes.offset, lanes.slot},
+            {count(program_.type(eqn.in[0])), {}},
+            {handle(eqn.in[1]), {}},
+            {handle(eqn.in[2]), {}},
+            {handle(eqn.in[3]), {}},
+            {Expr(depth_of(type)), {}},
+            {kernel::size(bytes_of(leaf_type(type))), {}}},
+           to);
+      break;
+    }
+    case Kind::list_collapse: {
+      const std::int64_t axis = collapse_axis(eqn.params);
+      const Shape& lanes = leaf_type(program_.type(eqn.in[0])).shape;
+      const Dim before = product_of_first(lanes, axis);
+      call("tenon_list_collapse",
+           {{handle(eqn.in[0]), {}},
+            {kernel::size(before), {}},
+            {kernel::size(lanes[static_cast<std::size_t>(axis)]), {}},
+            {Expr(depth_of(type)), {}},
+            {kernel::size(bytes_of(leaf_type(type))), {}},
+            {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
+           to);
+      break;
+    }
+    case Kind::list_spread: {
+      const auto [axis, size] = spread_form(eqn.params);
+      const Dim before = product_of_first(leaf_type(type).shape, axis);
+      call("tenon_list_spread",
+           {{handle(eqn.in[0]), {}}, {kernel::size(before), {}}, {Expr(size), {}}, {Expr(depth_of(type)), {}}}, to);
+      break;
+    }
+    default:
+      throw CompileError(fmt::format("plan: {} is no op of lists.", eqn.op->name));
   }
   places_[y] = to;
 }
 
 // Elements by number, and lists as arrays.
-void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
-  const std::string_view op = eqn.op->name;
+void BlockPlanner::list_elements(const Eqn& eqn, LowerStructure::Kind kind) {
+  using Kind = LowerStructure::Kind;
   const Var y = eqn.out[0], list = eqn.in[0];
+  const Place to = list_result(y);
   const auto address = [&](Var v) {
     const Place place = stored(v);
     return kernel::Call::Argument{place.offset, place.slot};
@@ -225,7 +246,7 @@ void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
     return kernel::Call::Argument{place.offset, place.slot, true};
   };
   const auto number = [](const Dim& n) { return kernel::Call::Argument{kernel::size(n), {}}; };
-  if (op == "list_unstack") {
+  if (kind == Kind::list_unstack) {
     const Type& rows = program_.type(list);
     call("tenon_list_unstack", {number(element_bytes(program_.type(y))), number(rows.shape[0]), address(list)}, to);
     places_[y] = to;
@@ -234,11 +255,11 @@ void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
   const Type& type = program_.type(list);
   const Dim bytes = element_bytes(type);
   const kernel::Call::Argument handle_of{handle(list), {}};
-  if (op == "list_stack")
+  if (kind == Kind::list_stack)
     return call("tenon_list_stack", {handle_of, number(bytes), number(program_.type(y).shape[0]), written(y)});
   const kernel::Call::Argument at = address(eqn.in[1]);
   const Dim lanes = elements_of(program_.type(eqn.in[1]));
-  if (op == "list_get") {
+  if (kind == Kind::list_get) {
     if (!type.element->is_list())
       return call("tenon_list_get", {handle_of, number(bytes), at, number(lanes), written(y)});
     call("tenon_list_get_list", {handle_of, at}, to);
@@ -247,10 +268,11 @@ void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
     std::vector<kernel::Call::Argument> arguments{
         handle_of,     number(std::int64_t(given)), number(bytes), number(std::int64_t(type.element->is_list())), at,
         number(lanes), address(eqn.in[2])};
-    if (op == "list_add") arguments.push_back(number(static_cast<std::int64_t>(leaf_type(type).dtype)));
-    call(op == "list_add" ? "tenon_list_add" : "tenon_list_put", std::move(arguments), to);
+    const bool adds = kind == Kind::list_add;
+    if (adds) arguments.push_back(number(static_cast<std::int64_t>(leaf_type(type).dtype)));
+    call(adds ? "tenon_list_add" : "tenon_list_put", std::move(arguments), to);
     if (!given && planner_.report_ != nullptr)
-      std::get<kernel::Call>(block_.back().held()).cause = why_copied(eqn, list, op);
+      std::get<kernel::Call>(block_.back().held()).cause = why_copied(eqn, list, eqn.op->name);
   }
   places_[y] = to;
 }

@@ -82,7 +82,7 @@ class Counting {
   // Of a choice whose condition is a comparison that holds for all elements, or for none.
   Found chosen(const Eqn& eqn, int depth) const {
     const Eqn* compared = m_.maker(m_.operand(eqn, 0));
-    if (compared == nullptr || compared->op->name != "lt") return {};
+    if (compared == nullptr || compared->op != &lt_op()) return {};
     const Found a = of(m_.operand(*compared, 0), depth + 1), b = of(m_.operand(*compared, 1), depth + 1);
     if (!a || !b) return {};
     if (a->most() < b->least()) return of(m_.operand(eqn, 1), depth + 1);

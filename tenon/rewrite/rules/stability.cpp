@@ -26,7 +26,7 @@ RuleRef log_sum_exp() {
                return {};
              return logsumexp(m.operand(*exponential, 0), Axes(form.axes));
            },
-           .roots = [](const OpInfo& op) { return op.name == "log"; },
+           .roots = [](const OpInfo& op) { return &op == &log_op(); },
            .applies_to =
                [] {
                  std::vector<Rule::Example> all;
