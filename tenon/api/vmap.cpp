@@ -8,6 +8,7 @@
 #include "tenon/ops/collectives.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/with_shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
@@ -88,42 +89,40 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
   Lanes lanes{call.arguments, Mask(axes.size(), false), Dim()};
   std::optional<Dim> size = options.size;
   std::string said = "the option `size`";
-  const auto agree = [&](const Dim& here, std::size_t i, const std::string& name) {
-    if (size && *size != here) {
-      const std::string asked = fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name, here.text(),
-                                            *axes[i], said, size->text());
-      if ((size->known() && here.known()) || !call.arguments[i].type().is_array())
-        throw ShapeError(asked, "All mapped axes have one size.");
-      require_equal(*size, here, asked);
-    }
-    if (size && (size->known() || !here.known())) return;
-    said = name;
-    size = here;
-  };
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!axes[i]) continue;
     const Type type = call.arguments[i].type();
     const std::string name = name_of(call.places[i], true);
     const auto rank = static_cast<std::int64_t>(leaf_type(type).rank());
-    if (!type.is_array() && rank > 0 && *axes[i] == 0) {  // of every element
-      lanes.batched[i] = true;
-      agree(leaf_type(type).shape[0], i, name);
-      continue;
-    }
-    if (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank)
+    const bool of_elements = !type.is_array() && rank > 0 && *axes[i] == 0;
+    if (!of_elements && (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank))
       throw ShapeError(fmt::format("vmap: {} is {}, which has no axis {}.", name, type.text(), *axes[i]),
                        "Name an axis of it in in_axes, or tn::none where it is the same for all lanes.");
     lanes.batched[i] = true;
-    lanes.operands[i] = move_axis(call.arguments[i], *axes[i], 0).with_weak(call.arguments[i].weak());
-    agree(lanes.operands[i].dim(0), i, name);
+    if (!of_elements) lanes.operands[i] = move_axis(call.arguments[i], *axes[i], 0).with_weak(call.arguments[i].weak());
+    const Dim here = leaf_type(lanes.operands[i].type()).shape[0];
+    if (size && (size->known() || !here.known())) continue;  // a number stands for what only running tells
+    said = name;
+    size = here;
   }
   if (!size)
     throw ShapeError("vmap: no argument is mapped.",
                      "Name an axis in in_axes, or say how many lanes there are with `size`.");
   lanes.size = *size;
-  for (std::size_t i = 0; i < axes.size(); ++i)  // sizes that have to be equal when it runs become one
-    if (lanes.batched[i] && lanes.operands[i].type().is_array() && lanes.operands[i].dim(0) != lanes.size)
-      lanes.operands[i] = slice_in_dim(lanes.operands[i], 0, lanes.size, 0).with_weak(call.arguments[i].weak());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!lanes.batched[i]) continue;
+    Array& operand = lanes.operands[i];
+    const Shape shape = leaf_type(operand.type()).shape;
+    const auto error = [&] {
+      return ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name_of(call.places[i], true),
+                                    shape[0].text(), *axes[i], said, size->text()),
+                        "All mapped axes have one size.");
+    };
+    if (operand.type().is_array())
+      operand = with_shape(operand, shape.without_axis(0).with_axis(0, *size), error);
+    else if (shape[0] != *size)
+      throw error();
+  }
   if (!options.axis_name.empty()) {
     lanes.operands.push_back(arange(lanes.size));
     lanes.batched.push_back(true);

@@ -182,7 +182,7 @@ Array with_shape(const Array& x, const Shape& shape, FunctionRef<ShapeError()> e
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (x.shape()[i] == shape[i]) continue;
     if (x.shape()[i].known() && shape[i].known()) throw error();
-    require_equal(x.shape()[i], shape[i], error().asked());
+    require_equal(shape[i], x.shape()[i], error().asked());
   }
   return slice_inside(x, std::vector<Dim>(shape.rank(), Dim(0)), {shape.begin(), shape.end()}, {});
 }
