@@ -9,6 +9,7 @@
 #include "tenon/api/jit.h"
 #include "tenon/base/log.h"
 #include "tenon/base/settings.h"
+#include "tenon/ops/generator_words.h"
 
 namespace tenon::api_detail {
 
@@ -107,11 +108,10 @@ bool SizeHistory::fits(const Form& form, std::span<const Array> leaves) {
 
 namespace {
 
-// Whether an axis may hold the words of a random number generator's key, whose count says which generator it is.
+// Whether an axis may hold the words of a random key.
 bool may_be_of_key(const Array& leaf, std::size_t axis) {
   const auto dims = leaf.buffer()->dims();
-  return leaf.dtype() == DType::u32 && axis + 1 == dims.size() &&
-         (dims[axis] == 2 || dims[axis] == 4 || dims[axis] == 8);
+  return leaf.dtype() == DType::u32 && axis + 1 == dims.size() && random::generator_of_words(dims[axis]);
 }
 
 }  // namespace
@@ -162,8 +162,8 @@ SizeVariables SizeHistory::variables(Sizes sizes, std::uint64_t form, std::span<
       if (!LeafType::varies(size) || is_named({i, k})) continue;
       axis.varies = axis.varies || size != axis.size;
       if (sizes == Sizes::fixed || (sizes == Sizes::automatic && axis.fixed)) continue;
-      const bool varied = sizes == Sizes::automatic && axis.varies;
-      if (!varied && !(all && !may_be_of_key(leaves[i], k))) continue;
+      const bool has_varied = sizes == Sizes::automatic && axis.varies;
+      if (!has_varied && (!all || may_be_of_key(leaves[i], k))) continue;
       const auto same = std::ranges::find_if(variables, [&](const Variable& v) { return v.shared && v.size == size; });
       if (sizes != Sizes::symbolic && same != variables.end())
         same->axes.push_back({i, k});

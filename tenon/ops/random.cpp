@@ -9,6 +9,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/float_bits.h"
+#include "tenon/ops/generator_words.h"
 #include "tenon/ops/pcg.h"
 #include "tenon/ops/philox.h"
 #include "tenon/ops/promotion.h"
@@ -17,15 +18,20 @@
 #include "tenon/ops/threefry.h"
 
 namespace tenon::random {
+
+std::optional<Generator> generator_of_words(std::int64_t count) {
+  if (count == 2) return Generator::threefry2x32;
+  if (count == 4) return Generator::philox4x32;
+  if (count == 8) return Generator::pcg64dxsm;
+  return std::nullopt;
+}
+
 namespace {
 
-// Which generator a key is of, by how many words it has. Throws ShapeError where it is none.
+// Which generator a key is of. Throws ShapeError where it is none.
 Generator generator_of(std::string_view op, const Array& key) {
-  if (key.dtype() == DType::u32 && key.rank() == 1) {
-    if (key.shape()[0] == Dim(2)) return Generator::threefry2x32;
-    if (key.shape()[0] == Dim(4)) return Generator::philox4x32;
-    if (key.shape()[0] == Dim(8)) return Generator::pcg64dxsm;
-  }
+  if (key.dtype() == DType::u32 && key.rank() == 1 && key.shape()[0].known())
+    if (const auto found = generator_of_words(key.shape()[0].value())) return *found;
   throw ShapeError(
       fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
       "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts), u32[4] those of "
@@ -33,7 +39,7 @@ Generator generator_of(std::string_view op, const Array& key) {
 }
 void require_key(std::string_view op, const Array& key) { generator_of(op, key); }
 void require_real(std::string_view op, DType dtype) {
-  if (!is_real(dtype) || !is_differentiable(dtype))
+  if (!is_real(dtype) || is_powers(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", op, name(dtype)), "Ask for f32 or f64.");
 }
 
