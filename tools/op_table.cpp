@@ -19,8 +19,8 @@ std::string dtypes_of(const OpInfo& op) {
       {"bool", [](DType d) { return d == DType::bool_; }},
       {"signed", [](DType d) { return is_signed_integer(d); }},
       {"unsigned", [](DType d) { return is_unsigned_integer(d); }},
-      {"real", [](DType d) { return is_real(d) && is_differentiable(d); }},
-      {"f8e8m0fnu", [](DType d) { return d == DType::f8e8m0fnu; }},
+      {"real", [](DType d) { return is_real(d) && !is_powers(d); }},
+      {"f8e8m0fnu", is_powers},
       {"complex", [](DType d) { return is_complex(d); }}};
   std::size_t whole = 0;
   for (const auto& [word, belongs] : groups) {

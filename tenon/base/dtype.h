@@ -114,6 +114,8 @@ constexpr FloatFormat format_of(DType d) {
       return {8, 23, 127};
   }
 }
+// Whether a dtype holds powers of two alone: no signs, and no 0.
+constexpr bool is_powers(DType d) { return !format_of(d).has_sign(); }
 // What the code of a finite number without its sign stands for.
 double number_of_code(const FloatFormat& format, std::uint64_t code);
 double largest_finite_of(DType real);
@@ -163,7 +165,7 @@ inline bool is_complex(DType d) { return kind_of(d) == DTypeKind::complex; }
 inline bool is_real(DType d) { return kind_of(d) == DTypeKind::real; }
 inline bool is_inexact(DType d) { return is_real(d) || is_complex(d); }
 // Whether there is arithmetic of a dtype's numbers, and derivatives of what computes with them: not without a 0.
-inline bool is_differentiable(DType d) { return is_inexact(d) && d != DType::f8e8m0fnu; }
+inline bool is_differentiable(DType d) { return is_inexact(d) && !is_powers(d); }
 inline bool is_signed_integer(DType d) { return kind_of(d) == DTypeKind::signed_integer; }
 inline bool is_unsigned_integer(DType d) { return kind_of(d) == DTypeKind::unsigned_integer; }
 inline bool is_integer(DType d) { return is_signed_integer(d) || is_unsigned_integer(d); }

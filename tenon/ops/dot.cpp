@@ -423,7 +423,7 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
                          normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())};
   if (!preferred && !is_float8(met)) return dot_of(convert(as_factor(a), met), convert(as_factor(b), met), params);
   const DType result = preferred.value_or(met);
-  if (is_inexact(result) && !is_differentiable(result))
+  if (is_powers(result))
     throw DTypeError(fmt::format("dot_general: {} holds no sums, those of {} and {}.", name(result), a->type().text(),
                                  b->type().text()),
                      "Prefer f32.");

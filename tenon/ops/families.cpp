@@ -21,7 +21,7 @@ Buffer contiguous(const Value& value) {
 
 std::string dtype_advice(bool (*has)(DType), DType dtype) {
   if (dtype == DType::bool_) return "Of bools use |, & and !, or convert them to a dtype of numbers.";
-  if (is_inexact(dtype) && !is_differentiable(dtype))
+  if (is_powers(dtype))
     return "It has no sign and no zero: convert it to f32, convert(x, dtype), and compute with that.";
   if (is_complex(dtype)) return "Take abs(), real() or imag() of it, or convert it to a real dtype.";
   if (has(DType::bool_) && !has(dtype)) return "Compare it first, x != 0, or convert it to bool.";

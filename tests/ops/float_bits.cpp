@@ -122,7 +122,7 @@ template <class F>
 void for_each_narrow(F f) {
   for (int d = 0; d < dtype_count; ++d)
     dispatch(static_cast<DType>(d), [&]<class T>(std::type_identity<T>) {
-      if constexpr (NarrowFloat<T> && format_of(*dtype_of<T>).has_sign()) f(std::type_identity<T>());
+      if constexpr (NarrowFloat<T> && !is_powers(*dtype_of<T>)) f(std::type_identity<T>());
     });
 }
 TEST(Nextafter, IsTheNeighbourOfEveryNumberOf8And16Bits) {

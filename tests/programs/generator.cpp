@@ -125,7 +125,7 @@ class Generator {
   // Large numbers make small differences meaningless.
   Array bounded(const Array& a) { return inexact(a) && !is_float8(a.dtype()) ? sin(a) : a; }
   // Of these there is no arithmetic, and no sum, extremum or range.
-  static bool is_scale(const Array& a) { return inexact(a) && !is_differentiable(a.dtype()); }
+  static bool is_scale(const Array& a) { return a.type().is_array() && is_powers(a.dtype()); }
   // Floats of 8 bits hold numbers: they are moved, chosen, compared and converted. What computes with them does so in
   // f32, for in their own dtype another order of roundings gives another result.
   static Array computed(const Array& a) { return is_float8(a.dtype()) ? convert(a, DType::f32) : a; }
@@ -169,7 +169,7 @@ class Generator {
         Shape shape = random_shape();
         if (shape.rank() == 0) shape = Shape({Dim(4)});
         DType to = c_.below(2) == 0 ? DType::i32 : real_of(real_dtype());
-        if (is_inexact(to) && !is_differentiable(to)) to = DType::f32;
+        if (is_powers(to)) to = DType::f32;
         return iota(to, shape, c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
       }
       case 2:

@@ -26,9 +26,9 @@ Values inputs_of(const ProgramRef& p) {
   for (const Type& t : p->input_types())
     in.emplace_back(random_buffer(t, is_integer(t.dtype)
                                          ? std::pair(kind_of(t.dtype) == DTypeKind::signed_integer ? -5. : 0., 9.)
-                                     : t.dtype == DType::bool_     ? std::pair(0., 1.)
-                                     : !is_differentiable(t.dtype) ? std::pair(.1, 2.)
-                                                                   : std::pair(-2., 2.)));
+                                     : t.dtype == DType::bool_ ? std::pair(0., 1.)
+                                     : is_powers(t.dtype)      ? std::pair(.1, 2.)
+                                                               : std::pair(-2., 2.)));
   return in;
 }
 bool makes_sizes(const Program& p) {

@@ -9,7 +9,7 @@
 namespace tenon::random {
 
 Arrays in_dtype(std::string_view name, DType dtype, std::initializer_list<Operand> parameters) {
-  if (!is_real(dtype) || !is_differentiable(dtype))
+  if (!is_real(dtype) || is_powers(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", name, tenon::name(dtype)),
                      "Ask for f32 or f64.");
   Arrays all;

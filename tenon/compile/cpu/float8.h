@@ -13,8 +13,6 @@ llvm::Value* float8_decoded(Builder& b, const FloatFormat& format, llvm::Value* 
 llvm::Value* float8_encoded(Builder& b, const FloatFormat& format, llvm::Value* values);
 // f32 rounded likewise, still as f32.
 llvm::Value* float8_rounded(Builder& b, const FloatFormat& format, llvm::Value* values);
-// Whether a dtype holds powers of two alone.
-inline bool is_powers(DType d) { return is_real(d) && !format_of(d).has_sign(); }
 // Whether one compares with another as signed integers do; NaN as no float does. By the bits, too.
 llvm::Value* powers_compared(Builder& b, llvm::CmpInst::Predicate of_signed, llvm::Value* x, llvm::Value* y);
 // Powers of two, held as f32, as f64, and f64 rounded to them: by the bits, for conversions by the processor take

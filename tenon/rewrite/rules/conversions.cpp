@@ -16,7 +16,7 @@ bool is_conversion(const OpInfo& op) { return &op == &convert_op(); }
 // Whether each number of a dtype is one of another, so that converting there and on is converting at once.
 bool holds_all(DType wide, DType narrow) {
   if (wide == narrow) return true;
-  if (is_real(wide) && !format_of(wide).has_sign()) return false;  // which has no 0
+  if (is_powers(wide)) return false;  // which has no 0
   if (narrow == DType::bool_) return true;
   struct Range {
     bool is_signed = false, floats = false;
@@ -27,7 +27,7 @@ bool holds_all(DType wide, DType narrow) {
     dispatch(d, [&]<class T>(std::type_identity<T>) {
       if constexpr (std::is_integral_v<T>) r = {std::is_signed_v<T>, false, std::numeric_limits<T>::digits};
     });
-    if (is_real(d)) r = {format_of(d).has_sign(), true, format_of(d).mantissa_bits + 1};
+    if (is_real(d)) r = {!is_powers(d), true, format_of(d).mantissa_bits + 1};
     return r;
   };
   const Range w = range(wide), n = range(narrow);
