@@ -60,7 +60,17 @@ std::string_view lowering(const LowerRule& rule) {
           return "scatter";
         case Kind::host:
           return "host";
-        case Kind::list:
+        case Kind::list_active:
+        case Kind::list_select:
+        case Kind::list_sum:
+        case Kind::list_fit:
+        case Kind::list_collapse:
+        case Kind::list_spread:
+        case Kind::list_unstack:
+        case Kind::list_stack:
+        case Kind::list_get:
+        case Kind::list_put:
+        case Kind::list_add:
           return "list";
         case Kind::compress:
         case Kind::uncompress:
