@@ -218,7 +218,7 @@ std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Prog
   try {
     return native_executable(*parts, std::move(units), objects,
                              program == nullptr ? OfOtherSizes() : of_other_sizes(program, donated),
-                             by_evaluator(program));
+                             by_evaluator(program), line_of_largest(*parts, program));
   } catch (const CompileError& e) {  // this process lacks what the code calls
     if (log_enabled(LogTopic::cache)) log_line(LogTopic::cache, e.what());
     return nullptr;

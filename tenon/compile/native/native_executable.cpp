@@ -69,6 +69,10 @@ class Arena {
 };
 thread_local Arena::Kept Arena::mine;
 
+std::string as_elements(const Dim& count, DType dtype) {
+  return fmt::format("{} elements of {}", count.text(), name(dtype));
+}
+
 // The largest of a program's intermediate values; null where there is none.
 const kernel::Slot* largest_value(const kernel::Function& function) {
   const kernel::Slot* largest = nullptr;
@@ -123,7 +127,7 @@ std::vector<Dim> call_values(const NativeParts& parts) {
 class NativeExecutable final : public Executable, public NativeForm, public Unit {
  public:
   NativeExecutable(const NativeParts& parts, Units units, std::span<const void* const> objects,
-                   OfOtherSizes of_other_sizes, ByEvaluator by_evaluator, const Source& largest)
+                   OfOtherSizes of_other_sizes, ByEvaluator by_evaluator, LineOfLargest line_of_largest)
       : units_(std::move(units)),
         code_(parts.code, objects),
         found_(parts.found),
@@ -131,7 +135,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
         of_other_sizes_(std::move(of_other_sizes)),
         by_evaluator_(std::move(by_evaluator)),
         largest_(parts.largest),
-        largest_at_(largest),
+        line_of_largest_(std::move(line_of_largest)),
         makes_lists_(parts.makes_lists),
         finds_memory_(parts.finds_memory),
         calls_host_(objects.size() > units_.size()) {
@@ -378,10 +382,11 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     try {
       return Arena(bytes);
     } catch (const MemoryError& e) {
+      const Source line = line_of_largest_ ? line_of_largest_() : Source();
       throw MemoryError(
           fmt::format("{} They are for the intermediate values of a compiled function; the largest has {}.", e.asked(),
                       largest_),
-          e.advice(), largest_at_.known() ? largest_at_ : e.where());
+          e.advice(), line.known() ? line : e.where());
     }
   }
 
@@ -426,7 +431,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
   OfOtherSizes of_other_sizes_;
   ByEvaluator by_evaluator_;
   std::string largest_;
-  Source largest_at_;
+  LineOfLargest line_of_largest_;
   bool makes_lists_, takes_lists_ = false, finds_memory_;
   bool calls_host_;                                 // functions of the user's: they are given arrays, not addresses
   std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
@@ -434,12 +439,23 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
 
 }  // namespace
 
-Source line_of_largest(const kernel::Function& function) {
+LineOfLargest line_of_largest(const kernel::Function& function) {
   const kernel::Slot* largest = largest_value(function);
   if (largest == nullptr) return {};
   LineOfWriter line(static_cast<kernel::SlotId>(largest - function.slots.data()));
   line.find(function.body);
-  return line.where;
+  return [where = line.where] { return where; };
+}
+
+LineOfLargest line_of_largest(const NativeParts& parts, const std::shared_ptr<const Program>& program) {
+  if (program == nullptr || parts.largest.empty()) return {};
+  return [largest = parts.largest, program] {
+    for (const Eqn& eqn : program->eqns())
+      for (const Var v : eqn.out)
+        if (const Type& type = program->type(v); as_elements(type.shape.elements(), type.dtype) == largest)
+          return eqn.where;
+    return Source();
+  };
 }
 
 namespace {
@@ -492,9 +508,7 @@ NativeParts native_parts(const Program& program, const kernel::Function& functio
                     .sizes = function.sizes,
                     .limits = limits_of(program, function),
                     .arena_bytes = function.arena_bytes,
-                    .largest = largest == nullptr
-                                   ? ""
-                                   : fmt::format("{} elements of {}", largest->elements.text(), name(largest->dtype)),
+                    .largest = largest == nullptr ? "" : as_elements(largest->elements, largest->dtype),
                     .makes_lists = function.lists,
                     .shared = std::move(shared),
                     .inputs = program.input_types(),
@@ -512,9 +526,9 @@ NativeParts native_parts(const Program& program, const kernel::Function& functio
 
 std::shared_ptr<const Executable> native_executable(const NativeParts& parts, Units units,
                                                     std::span<const void* const> objects, OfOtherSizes of_other_sizes,
-                                                    ByEvaluator by_evaluator, const Source& largest) {
+                                                    ByEvaluator by_evaluator, LineOfLargest line_of_largest) {
   return std::make_shared<NativeExecutable>(parts, std::move(units), objects, std::move(of_other_sizes),
-                                            std::move(by_evaluator), largest);
+                                            std::move(by_evaluator), std::move(line_of_largest));
 }
 
 }  // namespace tenon

@@ -50,11 +50,17 @@ using OfOtherSizes = std::function<std::shared_ptr<const Executable>(std::span<c
 using ByEvaluator =
     std::function<std::vector<Value>(std::span<const Value> inputs, std::span<const std::int64_t> sizes)>;
 
-// `objects` are those of the Function, of which `units` are some; `largest` is where the largest value was asked for.
+// Finds the user's line that asked for the largest intermediate value, for the error where memory lacks: that of the
+// statement which writes it, or, of code that was kept, of the first eqn of the Program (not of a region) that makes
+// as many elements of that dtype.
+using LineOfLargest = std::function<Source()>;
+LineOfLargest line_of_largest(const kernel::Function& function);
+LineOfLargest line_of_largest(const NativeParts& parts, const std::shared_ptr<const Program>& program);
+
+// `objects` are those of the Function, of which `units` are some.
 std::shared_ptr<const Executable> native_executable(const NativeParts& parts, Units units,
                                                     std::span<const void* const> objects, OfOtherSizes of_other_sizes,
-                                                    ByEvaluator by_evaluator, const Source& largest = {});
-Source line_of_largest(const kernel::Function& function);
+                                                    ByEvaluator by_evaluator, LineOfLargest line_of_largest);
 
 // As bytes, and back; nothing where they are no parts. The types of lists are not among them: `types_of`, where there
 // is one, has those of the operands.
