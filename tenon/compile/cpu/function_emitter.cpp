@@ -64,6 +64,10 @@ std::shared_ptr<const FunctionEmitter::Common> FunctionEmitter::common_of(const 
       ++common->touched[slot];
       if (!write) ++common->read[slot];
     });
+  for (SlotId i = 0; i < f.slots.size(); ++i)
+    if (const kernel::Slot& slot = f.slots[i];
+        slot.place == kernel::Slot::Place::argument && common->read[i] > 0 && slot.elements.known())
+      common->argument_bytes += slot.elements.value() * static_cast<std::int64_t>(size_of(slot.dtype));
   return common;
 }
 

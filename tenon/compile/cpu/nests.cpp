@@ -204,14 +204,15 @@ Value* FunctionEmitter::is_large(SlotId slot) {
 }
 
 // Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are too large for the
-// last cache beside what it reads, as far as is known: such an output leaves no room for what it is computed from, and
-// only its end would be found there again.
+// last cache beside what it and the program read, as far as is known: such an output leaves no room for what it is
+// computed from, and only its end would be found there again.
 bool FunctionEmitter::streams(const kernel::Nest& n, const Work& work, std::int64_t width) {
   if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
     return false;
-  std::int64_t read = 0;
+  // A nest over a row may read what others have made of it.
+  std::int64_t read = common_->argument_bytes;
   for (const SlotId id : work.reads)
-    if (const kernel::Slot& slot = f_.slots[id]; slot.elements.known())
+    if (const kernel::Slot& slot = f_.slots[id]; slot.place != kernel::Slot::Place::argument && slot.elements.known())
       read += slot.elements.value() * static_cast<std::int64_t>(size_of(slot.dtype));
   std::size_t next = 0, begins = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {

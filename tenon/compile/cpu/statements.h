@@ -51,6 +51,7 @@ class FunctionEmitter {
   struct Common {
     std::vector<int> touched, read;  // how often the program touches and reads each slot
     const kernel::OpenNumbers& numbers;
+    std::int64_t argument_bytes = 0;  // of the arguments that the program reads, as far as is known
   };
 
   // --- function_emitter.cpp: the frame, and calls of the runtime ---
