@@ -55,6 +55,12 @@ FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f
   b_.setFastMathFlags(flags);
 }
 
+std::int64_t known_bytes(const kernel::Slot& slot) {
+  constexpr std::int64_t most = std::int64_t(1) << 40;  // elements
+  return slot.elements.known() ? std::min(slot.elements.value(), most) * static_cast<std::int64_t>(size_of(slot.dtype))
+                               : 0;
+}
+
 std::shared_ptr<const FunctionEmitter::Common> FunctionEmitter::common_of(const kernel::Function& f,
                                                                           const kernel::OpenNumbers& numbers) {
   const std::vector<int> none(f.slots.size(), 0);
@@ -65,9 +71,8 @@ std::shared_ptr<const FunctionEmitter::Common> FunctionEmitter::common_of(const 
       if (!write) ++common->read[slot];
     });
   for (SlotId i = 0; i < f.slots.size(); ++i)
-    if (const kernel::Slot& slot = f.slots[i];
-        slot.place == kernel::Slot::Place::argument && common->read[i] > 0 && slot.elements.known())
-      common->argument_bytes += slot.elements.value() * static_cast<std::int64_t>(size_of(slot.dtype));
+    if (f.slots[i].place == kernel::Slot::Place::argument && common->read[i] > 0)
+      common->argument_bytes += known_bytes(f.slots[i]);
   return common;
 }
 

@@ -212,8 +212,7 @@ bool FunctionEmitter::streams(const kernel::Nest& n, const Work& work, std::int6
   // A nest over a row may read what others have made of it.
   std::int64_t read = common_->argument_bytes;
   for (const SlotId id : work.reads)
-    if (const kernel::Slot& slot = f_.slots[id]; slot.place != kernel::Slot::Place::argument && slot.elements.known())
-      read += slot.elements.value() * static_cast<std::int64_t>(size_of(slot.dtype));
+    if (f_.slots[id].place != kernel::Slot::Place::argument) read += known_bytes(f_.slots[id]);
   std::size_t next = 0, begins = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;

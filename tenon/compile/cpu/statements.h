@@ -26,6 +26,9 @@ using llvm::Value;
 // Elements of a nest that is written out; what is local and no larger becomes registers.
 inline constexpr std::int64_t unroll_limit = kernel::Target().register_elements;
 
+// Of a slot, 0 where its size is not known; at most more than any cache has, so that sums over slots do not overflow.
+std::int64_t known_bytes(const kernel::Slot& slot);
+
 class FunctionEmitter {
  public:
   FunctionEmitter(llvm::Module& module, const kernel::Function& f, const kernel::OpenNumbers& numbers,
