@@ -272,12 +272,12 @@ Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<
   return bind_op(dynamic_slice_info, make_params(DynamicSliceParams{std::move(sizes)}), operands)[0];
 }
 
-Array row_at(const Array& x, const Array& i) {
+Array row_at(const Array& x, const Array& i, std::size_t axis) {
   Arrays start(x.rank(), Array(Scalar(std::int64_t(0))));
-  start[0] = i;
+  start[axis] = i;
   std::vector<Dim> sizes = x.shape().dims();
-  sizes[0] = Dim(1);
-  return squeeze(dynamic_slice(x, start, sizes), 0);
+  sizes[axis] = Dim(1);
+  return squeeze(dynamic_slice(x, start, sizes), static_cast<std::int64_t>(axis));
 }
 
 Array dynamic_update_slice(const Operand& x, const Operand& update, std::span<const Array> start) {

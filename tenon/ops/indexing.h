@@ -10,8 +10,8 @@ namespace tenon {
 // The part of x of these sizes that starts at `start` (one integer number an axis), moved inside where it would reach
 // out: here a negative start lies before the beginning.
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<Dim> sizes);
-// The row of x at `i`, an integer number, along its first axis.
-Array row_at(const Array& x, const Array& i);
+// The row of x at `i`, an integer number, along its first axis, or another one.
+Array row_at(const Array& x, const Array& i, std::size_t axis = 0);
 // x with that part replaced. In place where nothing else needs x.
 Array dynamic_update_slice(const Operand& x, const Operand& update, std::span<const Array> start);
 // x[…, i, j, …]: arrays of integers, broadcast together, each for one axis of x. The result has their common axes in

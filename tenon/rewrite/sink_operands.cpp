@@ -33,16 +33,28 @@ std::optional<Shape> part_of(const Type& t, const Dim& steps) {
   if (!t.shape[0].known() || !steps.known() || t.shape[0].value() % steps.value() != 0) return {};
   return row.with_axis(0, t.shape[0].value() / steps.value());
 }
-bool has_rows(const Type& t) { return t.is_array() && t.rank() > 0 && t.shape.without_axis(0).known(); }
-Shape row_shape(const Type& t) { return t.shape.without_axis(0); }
+Shape row_shape(const Type& t, std::size_t axis = 0) { return t.shape.without_axis(axis); }
+bool has_rows(const Type& t, std::size_t axis = 0) {
+  return t.is_array() && t.rank() > axis && row_shape(t, axis).known();
+}
 
-// What step t takes of a variable: row t + from, or, where `several` belong to a step, those of its own.
+// What step t takes of a variable: row t + from along an axis, or, where `several` belong to a step, those of its own
+// along the first one.
 struct Part {
   Var of;
   std::int64_t from = 0;
   bool several = false;
+  std::size_t axis = 0;
   auto operator<=>(const Part&) const = default;
 };
+
+// The axes of an array or of its result, without that along which steps take rows: those behind it move up.
+std::vector<std::int64_t> without(const std::vector<std::int64_t>& axes, std::int64_t axis) {
+  std::vector<std::int64_t> rest;
+  for (const std::int64_t a : axes)
+    if (a != axis) rest.push_back(a - (a > axis));
+  return rest;
+}
 // Of what lies behind each other along the first axis: rows of one array, so many of them, or one number around.
 struct Piece {
   Part part;
@@ -133,7 +145,8 @@ class Sink {
       for (const auto& [part, added] : parts) step.parts.emplace(part, body.at(added));
       if (number) step.number = body.at(*number);
       for (const Part& part : made.read)
-        if (!is_own(part, steps)) step.parts.emplace(part, row_at(step.whole.at(part.of), step.number + part.from));
+        if (!is_own(part, steps))
+          step.parts.emplace(part, row_at(step.whole.at(part.of), step.number + part.from, part.axis));
       for (const auto& [maker, part] : made.results) {
         const EqnScope place(*maker);
         step.parts.emplace(part, made_part(*maker, part, eqn, step));
@@ -150,11 +163,11 @@ class Sink {
 
   // Whether a step's part is the one that a loop along the array has in that step.
   bool is_own(const Part& part, const Dim& steps) const {
-    return part.several || (part.from == 0 && program_.type(part.of).shape[0] == steps);
+    return part.several || (part.from == 0 && part.axis == 0 && program_.type(part.of).shape[0] == steps);
   }
   Shape shape_of(const Part& part, const Dim& steps) const {
     const Type& type = program_.type(part.of);
-    return part.several ? *part_of(type, steps) : row_shape(type);
+    return part.several ? *part_of(type, steps) : row_shape(type, part.axis);
   }
   bool is_numbered(const Made& made, const Dim& steps) const {
     const auto chooses = [&](const auto& result) {
@@ -196,27 +209,39 @@ class Sink {
   bool is_fill(Var v) const {
     return maker_[v] != nullptr && maker_[v]->op == &broadcast_op() && is_number(maker_[v]->in[0]);
   }
-  // What a broadcast repeats along its first axis.
-  std::optional<Var> repeated(const Eqn& eqn) const {
+  // What a broadcast repeats along the axis of a part.
+  std::optional<Var> repeated(const Eqn& eqn, const Part& part) const {
     if (eqn.op != &broadcast_op()) return {};
     const BroadcastForm form = broadcast_form(eqn.params);
-    return std::ranges::count(form.dims, 0) == 0 ? std::optional(eqn.in[0]) : std::nullopt;
+    return std::ranges::count(form.dims, static_cast<std::int64_t>(part.axis)) == 0 ? std::optional(eqn.in[0])
+                                                                                    : std::nullopt;
   }
-  // What has other axes behind the first one: each step's part of the result is made of that step's part of it.
-  bool keeps_parts(const Eqn& eqn) const {
-    if (eqn.in.empty()) return false;
+  // The axis of the operand of a broadcast or a transpose along which a part of the result is made of that step's part
+  // of it. Where that is another one than the result's, the last axis stays the last: rows are read along memory.
+  std::optional<std::size_t> kept_axis(const Eqn& eqn, const Part& part) const {
+    if (eqn.in.empty()) return {};
     const Type &from = program_.type(eqn.in[0]), &to = program_.type(eqn.out[0]);
+    std::optional<std::size_t> axis;
     if (eqn.op == &broadcast_op()) {
       const BroadcastForm form = broadcast_form(eqn.params);
-      return !form.dims.empty() && form.dims[0] == 0 && from.shape[0] == to.shape[0];
+      const auto at = std::ranges::find(form.dims, static_cast<std::int64_t>(part.axis));
+      if (at != form.dims.end()) axis = static_cast<std::size_t>(at - form.dims.begin());
+      if (axis && from.shape[*axis] != to.shape[part.axis]) return {};
+    } else if (eqn.op == &transpose_op() && from.rank() > part.axis) {
+      const auto permutation = permutation_of(eqn.params);
+      axis = static_cast<std::size_t>(permutation[part.axis]);
+      if (*axis != part.axis && permutation.back() + 1 != static_cast<std::int64_t>(from.rank())) return {};
     }
-    if (eqn.op == &transpose_op()) return from.rank() > 0 && permutation_of(eqn.params)[0] == 0;
-    return eqn.op == &reshape_op();
+    return part.several && axis && *axis != 0 ? std::nullopt : axis;
+  }
+  // Rows of several arrays may be read of what only arranges them.
+  static bool is_view(const Eqn& eqn) {
+    return eqn.op == &broadcast_op() || eqn.op == &transpose_op() || eqn.op == &reshape_op();
   }
   // Of rows that are those of other arrays.
   std::optional<Pieces> pieces(const Eqn& eqn, const Part& part) const {
     constexpr std::size_t most = 4;  // each is chosen in each step
-    if (part.several || eqn.in.empty()) return {};
+    if (part.several || part.axis != 0 || eqn.in.empty()) return {};
     const Type &x = program_.type(eqn.in[0]), &y = program_.type(eqn.out[0]);
     if (!has_rows(x) || !has_rows(y) || row_shape(x) != row_shape(y)) return {};
     if (!std::ranges::all_of(eqn.in, [&](Var v) { return program_.type(v).shape.known(); })) return {};
@@ -243,20 +268,23 @@ class Sink {
 
   // What an eqn reads a step's part of.
   std::vector<Part> read_by_parts(const Eqn& eqn, const Part& part, const Eqn& loop) const {
-    if (repeated(eqn)) return {};
+    if (repeated(eqn, part)) return {};
     const Dim& steps = steps_of(loop);
     std::vector<Part> read;
     if (const auto rows = pieces(eqn, part)) {
       for (const Piece& piece : rows->behind_each_other)
         if (!is_one_row(piece)) read.push_back(piece.part);
     } else if (eqn.op == &reshape_op()) {
+      if (part.axis != 0) return {};
       const Dim &of = program_.type(eqn.in[0]).shape[0], &to = program_.type(eqn.out[0]).shape[0];
       if (is_own(part, steps))
         read.push_back({eqn.in[0], 0, of != steps});
       else if (of == to)
         read.push_back({eqn.in[0], part.from});
-    } else if (keeps_parts(eqn) || is_cheap(eqn) || is_for(eqn, part, loop)) {
-      for (const Var v : eqn.in) read.push_back({v, part.from, part.several});
+    } else if (const auto axis = kept_axis(eqn, part)) {
+      read.push_back({eqn.in[0], part.from, part.several, *axis});
+    } else if (is_cheap(eqn) || is_for(eqn, part, loop)) {
+      for (const Var v : eqn.in) read.push_back({v, part.from, part.several, part.axis});
     }
     return read;
   }
@@ -266,9 +294,16 @@ class Sink {
   // Whether parts of what memory has can be read.
   bool can_be_read(const Part& part, const Dim& steps) const {
     const Type& type = program_.type(part.of);
-    if (overwritten_[part.of] || !has_rows(type)) return false;
+    if (overwritten_[part.of] || !has_rows(type, part.axis)) return false;
     if (part.several || is_own(part, steps)) return part_of(type, steps).has_value();
-    return type.shape.known() && type.shape[0] != Dim(0);
+    if (!type.shape.known() || type.shape[part.axis] == Dim(0)) return false;
+    return part.axis == 0 || has_long_ends(type, part.axis);
+  }
+  // Whether rows along another axis than the first fill lines of the cache.
+  static bool has_long_ends(const Type& t, std::size_t axis) {
+    constexpr std::size_t line = 64;  // bytes
+    return axis + 1 < t.rank() &&
+           (blocks_are_small() || static_cast<std::size_t>(t.shape[t.rank() - 1].value()) * size_of(t.dtype) >= line);
   }
   // An operand that an eqn widens is stored, if its parts cannot be made: the result is the larger one.
   bool may_be_stored(const Eqn& eqn, const std::vector<Part>& read, const Dim& steps) const {
@@ -313,7 +348,7 @@ class Sink {
   // Whether another part of what is no view is made already: of sums of neighbours of such sums there would be many.
   bool is_made_otherwise(const Part& u, const std::set<std::pair<const Eqn*, Part>>& cone, const Able& able) const {
     const Eqn* eqn = maker_[u.of];
-    if (!is_cheap(*eqn) || keeps_parts(*eqn)) return false;
+    if (!is_cheap(*eqn) || is_view(*eqn)) return false;
     const Part first{u.of, std::numeric_limits<std::int64_t>::min()};
     for (auto made = cone.lower_bound({eqn, first}); made != cone.end() && made->first == eqn; ++made)
       if (made->second != u) return true;
@@ -323,8 +358,9 @@ class Sink {
   }
   bool can_make(const Eqn& eqn, const Part& part, const Eqn& loop, const Able& able) const {
     const Dim& steps = steps_of(loop);
-    if (!has_rows(program_.type(part.of)) || (part.several && !part_of(program_.type(part.of), steps))) return false;
-    if (const auto alike = repeated(eqn)) return program_.type(*alike).shape.known() && !overwritten_[*alike];
+    const Type& type = program_.type(part.of);
+    if (!has_rows(type, part.axis) || (part.several && !part_of(type, steps))) return false;
+    if (const auto alike = repeated(eqn, part)) return program_.type(*alike).shape.known() && !overwritten_[*alike];
     const auto rows = pieces(eqn, part);
     const auto is_read_whole = [&](const Piece& piece) { return !is_one_row(piece) || !overwritten_[piece.part.of]; };
     if (rows && !std::ranges::all_of(rows->behind_each_other, is_read_whole)) return false;
@@ -348,7 +384,7 @@ class Sink {
       }
       const Eqn& eqn = *maker_[u.of];
       if (!made.results.emplace(&eqn, u).second) continue;
-      if (const auto alike = repeated(eqn); alike && !is_number(*alike)) made.whole.insert(*alike);
+      if (const auto alike = repeated(eqn, u); alike && !is_number(*alike)) made.whole.insert(*alike);
       if (const auto rows = pieces(eqn, u)) {
         for (const Piece& piece : rows->behind_each_other)
           if (is_one_row(piece)) made.whole.insert(piece.part.of);
@@ -372,10 +408,11 @@ class Sink {
   Array made_part(const Eqn& eqn, const Part& part, const Eqn& loop, const Step& step) const {
     const Dim& steps = steps_of(loop);
     const Shape shape = shape_of(part, steps);
-    const bool row = !part.several;  // without the first axis
-    if (const auto alike = repeated(eqn)) {
-      std::vector<std::int64_t> dims = broadcast_form(eqn.params).dims;
-      for (std::int64_t& d : dims) d -= row;
+    const auto of_part = [&](const std::vector<std::int64_t>& axes, std::size_t axis) {
+      return part.several ? axes : without(axes, static_cast<std::int64_t>(axis));
+    };
+    if (const auto alike = repeated(eqn, part)) {
+      const std::vector<std::int64_t> dims = of_part(broadcast_form(eqn.params).dims, part.axis);
       const Array x = whole(*alike, step);
       return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
     }
@@ -383,14 +420,10 @@ class Sink {
     Arrays operands;
     for (const Part& x : read_by_parts(eqn, part, loop)) operands.push_back(step.parts.at(x));
     if (eqn.op == &reshape_op()) return reshape(operands[0], shape);
-    const auto behind_first = [&](std::vector<std::int64_t> axes) {
-      if (row) axes.erase(axes.begin());
-      for (std::int64_t& axis : axes) axis -= row;
-      return axes;
-    };
     if (eqn.op == &broadcast_op())
-      return broadcast_in_dim(operands[0], shape, behind_first(broadcast_form(eqn.params).dims));
-    if (eqn.op == &transpose_op()) return transpose(operands[0], behind_first(permutation_of(eqn.params)));
+      return broadcast_in_dim(operands[0], shape, of_part(broadcast_form(eqn.params).dims, part.axis));
+    if (eqn.op == &transpose_op())
+      return transpose(operands[0], of_part(permutation_of(eqn.params), *kept_axis(eqn, part)));
     return bind_op(*eqn.op, eqn.params, operands)[0];
   }
   // The row of the piece in which it lies.

@@ -48,6 +48,9 @@ struct Case {
   std::function<Arrays(Array xs, Array ys, Array w)> f;
   int before, after;  // operands of loops that are made of others
 };
+// Two sequences of half as wide rows, in memory; and their steps' rows.
+Array batches(const Array& x) { return sort(reshape(x, {2, steps, width / 2}), 2); }
+Array turned(const Array& b) { return reshape(transpose(b, {1, 0, 2}), {steps, width}); }
 Arrays both(const std::pair<Array, Array>& p) { return {p.first, p.second}; }
 
 const Case cases[]{
@@ -69,6 +72,29 @@ const Case cases[]{
        return both(scanned(x * broadcast_in_dim(w(slice(0, steps)) / w(slice(1, steps + 1)), {steps, width}, {0})));
      },
      1, 0},
+    {"BatchFirst", [](Array x, Array, Array) { return both(scanned(turned(batches(x)))); }, 1, 0},
+    {"BatchFirstElementwise",
+     [](Array x, Array y, Array) { return both(scanned(turned(batches(x) * 2.0 - batches(y)))); }, 1, 0},
+    {"BatchFirstReversed",
+     [](Array x, Array y, Array) { return both(scanned(turned(batches(x)) + y, {.reverse = true})); }, 1, 0},
+    {"BatchFirstLater", [](Array x, Array, Array) { return both(scanned(turned(batches(x))(slice(1, steps)))); }, 1, 0},
+    {"BatchFirstAlikeInBatches",
+     [](Array x, Array, Array) {
+       const Array half = sort(x(all, slice(0, width / 2)), 1);
+       return both(scanned(turned(broadcast_in_dim(half, {2, steps, width / 2}, {1, 2}))));
+     },
+     1, 0},
+    {"BatchFirstAlikeInSteps",
+     [](Array, Array, Array w) {
+       const Array row = sort(reshape(w, {2, width / 2}), 1);
+       return both(scanned(turned(broadcast_in_dim(row, {2, steps, width / 2}, {0, 2}))));
+     },
+     1, 0},
+    {"LastAxisFirst",  // rows would not lie along memory
+     [](Array x, Array, Array) {
+       return both(scanned(reshape(transpose(sort(reshape(x, {width / 2, 2, steps}), 2), {2, 1, 0}), {steps, width})));
+     },
+     1, 1},
     {"AMaskAStep",
      [](Array x, Array y, Array w) {
        const Array mask = broadcast_in_dim(w(slice(0, steps)) > 0, {steps, width}, {0});
