@@ -180,7 +180,7 @@ class HoistSearch {
         ends.push_back(std::move(*own));
       } else if (auto rows = rows_of_number(e)) {
         ends.push_back(std::move(*rows));
-      } else if (const auto steps = is_number_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
+      } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
         if (reduction_of(eqn, program_) && !is_one_number(e))
@@ -277,21 +277,22 @@ class HoistSearch {
     return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
-  // Of few numbers that each step of such a loop leaves of many one is made behind it.
-  bool is_number_of_few(const Hoist& hoist, std::size_t e) const {
-    constexpr double many_each = 64, least = 1 << 18;  // elements
+  // Of few numbers that each step of such a loop leaves of many others are made behind it, so that threads share a step.
+  bool is_of_few(const Hoist& hoist, std::size_t e) const {
+    constexpr double many_each = 16, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];
-    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_one_number(e, *steps_along(eqn)) || !is_of_elements_)
-      return false;
+    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_of_elements_) return false;
     const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
-    return std::ranges::any_of(
-        std::views::iota(std::size_t(0), static_cast<std::size_t>(p.carries)), [&](std::size_t i) {
-          const Type& carry = type(loop.out[i]);
-          const double elements = carry.is_array() ? estimate(carry.shape.elements()) : 0;
-          return elements >= many_each * row && (blocks_are_small() || elements * estimate(*p.length) >= least);
-        });
+    for (std::size_t i = 0; i < loop.out.size(); ++i) {
+      const Type& out = type(loop.out[i]);
+      if (!out.is_array()) continue;
+      const double all = estimate(out.shape.elements()), turns = estimate(*p.length);
+      const double turn = i < static_cast<std::size_t>(p.carries) ? all : all / std::max(turns, 1.);
+      if (turn >= many_each * row && (blocks_are_small() || turn * turns >= least)) return true;
+    }
+    return false;
   }
   // Of a reduction that makes one number of all that a large step has: as a part of the stack each step leaves its rows
   // reduced, which threads share; the number is made of these behind the loop.
@@ -312,10 +313,9 @@ class HoistSearch {
     return StreamEnd{e, StreamEnd::Kind::part, {{eqn.in[0], *steps}}, inner, {}, {}, {}};
   }
   // A step that sums all that it has is one for one thread.
-  bool is_one_number(std::size_t e) const { return is_one_number(e, *steps(program_.eqns()[e].out[0])); }
-  bool is_one_number(std::size_t e, const StepsIn& steps) const {
+  bool is_one_number(std::size_t e) const {
     const Eqn& eqn = program_.eqns()[e];
-    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, steps).rank() == 0;
+    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, *steps(eqn.out[0])).rank() == 0;
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.

@@ -14,11 +14,11 @@
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
-namespace {}  // namespace
 
 void PairParts::enter(const PairLoop& pairs) {
   together_ = pairs.together;
   block_ = pairs.block;
+  parts_ = pairs.parts, part_ = pairs.part;
   tiles_ = pairs.tiles;
   steps_ = substitute(pairs.steps, replay_.sizes());
   has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
@@ -60,6 +60,7 @@ Shape PairParts::shape_of(const std::vector<Dim>& sizes, const PairPart& part) c
                   : one_lane_ && axis == part.lane  ? Dim(1)
                   : axis == block_axis              ? Dim(blocks_of(sizes[at(part.lane)].value()))
                   : block_ > 0 && axis == part.lane ? Dim(block_)
+                  : parts_ > 0 && axis == part.lane ? Dim(parts_ * part_)
                                                     : substitute(sizes[at(axis)], replay_.sizes()));
   return Shape(own);
 }
@@ -95,7 +96,12 @@ Array PairParts::laid_out(const PairPart& leaf) const {
   std::vector<std::int64_t> axes = axes_of_steps(x.rank(), leaf);
   std::erase(axes, block_axis);
   const Array ordered = in_order(x, axes);
-  if (leaf.loop == no_axis) return leaf.lane == no_axis ? ordered : in_blocks(ordered);
+  if (leaf.loop == no_axis && leaf.lane == no_axis) return ordered;
+  if (leaf.loop == no_axis) {
+    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+    const std::int64_t more = parts_ == 0 ? 0 : parts_ * part_ - ordered.shape()[at(last)].value();
+    return more > 0 ? padded(ordered, last, more) : in_blocks(ordered);
+  }
   const std::int64_t more = has_rest_ ? all_turns().value() * together_ - steps_.value() : 0;
   return by_turn(has_rest_ ? padded(ordered, 0, more) : ordered, together_);
 }

@@ -1,8 +1,10 @@
 #include "tenon/rewrite/pair_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/estimate.h"
@@ -31,6 +33,7 @@ constexpr double costly = 16;            // operations
 constexpr std::size_t most_loops = 64;   // of a Program
 constexpr double block_bytes = 1 << 14;  // of a long row's lanes, a part of the first-level cache
 constexpr std::size_t vector_bytes = 64;
+constexpr double longest_row = 8;  // that a step writes out, elements for each lane
 
 class PairSearch {
  public:
@@ -49,6 +52,7 @@ class PairSearch {
       for (const Var v : eqn.out) needs_[v] = needs;
     }
     drop_what_nobody_reads();
+    join_sides();
     for (PairLoop& loop : loops_) divide(loop);
     return std::move(loops_);
   }
@@ -332,14 +336,71 @@ class PairSearch {
       });
   }
 
+  // --- one loop for both sides ---
+  // Where two loops compute the same costly values of pairs, and the steps of each are the lanes of the other, one loop
+  // computes them for both: a step adds its lanes up for the ends of the other loop. The longer side has the lanes.
+  void join_sides() {
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      for (std::size_t k = i + 1; k < loops_.size() && may_share(loops_[i]); ++k) {
+        PairLoop &one = loops_[i], &other = loops_[k];
+        const std::uint64_t bits[] = {std::uint64_t(1) << i, std::uint64_t(1) << k};
+        if (!may_share(other) || !are_sides(one, other) || (all_needs(one.needs) & bits[1]) != 0 ||
+            (all_needs(other.needs) & bits[0]) != 0)
+          continue;
+        PairLoop turned = std::exchange(other, {});
+        if (one.steps.value() > turned.steps.value()) std::swap(one.ends, turned.ends), std::swap(one.steps, turned.steps);
+        for (PairEnd& end : turned.ends) one.ends.push_back(with_sides_swapped(std::move(end)));
+        one.needs |= turned.needs;
+        for (PairLoop& loop : loops_)
+          if ((loop.needs & bits[1]) != 0) loop.needs |= bits[0];
+      }
+  }
+  // Whether steps may compute other ends too: each of its ends is a plain reduction, and short rows leave room for them.
+  bool may_share(const PairLoop& loop) const {
+    if (loop.ends.empty() || !loop.steps.known() || !loop.stacked.empty()) return false;
+    return std::ranges::all_of(loop.ends, [&](const PairEnd& end) {
+      return !end.compared && !end.as_it_is && !end.by_lanes() && !few_in_order(program_.eqns()[end.eqn]) &&
+             end.sizes[at(end.of.lane)].known() && std::ranges::count(end.axes, end.of.lane) == 0 &&
+             !has_comparison(end);
+    }) && widest_row(loop).first < longest_row;
+  }
+  bool are_sides(const PairLoop& one, const PairLoop& other) const {
+    const auto is_costly = [&](const PairPart& part) {
+      return part.loop != no_axis && part.lane != no_axis &&
+             element_form(program_, *maker(part.v)).operations >= costly;
+    };
+    const auto goes_along = [](const PairLoop& x, const Dim& lanes) {
+      return std::ranges::all_of(x.ends, [&](const PairEnd& end) { return end.sizes[at(end.of.lane)] == lanes; });
+    };
+    if (!goes_along(one, other.steps) || !goes_along(other, one.steps)) return false;
+    for (const PairEnd& end : one.ends)
+      for (const PairPart& part : end.parts)
+        if (is_costly(part) && std::ranges::any_of(other.ends, [&](const PairEnd& there) {
+              return there.parts.contains(with_sides_swapped(part));
+            }))
+          return true;
+    return false;
+  }
+  static PairPart with_sides_swapped(PairPart part) {
+    std::swap(part.loop, part.lane);
+    return part;
+  }
+  static PairEnd with_sides_swapped(PairEnd end) {
+    for (std::set<PairPart>* parts : {&end.parts, &end.leaves})
+      for (const PairPart& part : std::exchange(*parts, {})) parts->insert(with_sides_swapped(part));
+    end.of = with_sides_swapped(end.of);
+    return end;
+  }
+
   // --- how a loop goes ---
   // Several steps a turn read and write the rows of a result once, and compare once: written out where rows are short.
   // Longer ones stay in the first-level cache, for a block of the lanes. What is stacked has all steps, and no others.
   void divide(PairLoop& loop) const {
-    constexpr double longest = 8, most = 64;  // of a row, and of all rows that are written out
+    constexpr double most = 64;  // elements of all rows that are written out
     if (!loop.steps.known()) return;
     const auto [widest, bytes] = widest_row(loop);
-    if (widest >= longest && loop.stacked.empty() && go_by_blocks(loop, widest, bytes)) return;
+    if (std::ranges::any_of(loop.ends, &PairEnd::by_lanes)) return share_lanes(loop, widest, bytes);
+    if (widest >= longest_row && loop.stacked.empty() && go_by_blocks(loop, widest, bytes)) return;
     const bool compares = std::ranges::any_of(loop.ends, [](const PairEnd& end) { return end.compared.has_value(); });
     for (const std::int64_t count : {compares ? 8 : 4, 4, 3, 2})
       if ((loop.stacked.empty() || loop.steps.value() % count == 0) && static_cast<double>(count) * widest <= most) {
@@ -383,6 +444,27 @@ class PairSearch {
     loop.tiles = std::ranges::any_of(loop.ends, [&](const PairEnd& end) { return has_tiles(end); });
     loop.together = loop.tiles ? 32 : 4;
     return true;
+  }
+  // Threads share the lanes where steps add these up: in few parts, whose rows stay in the first-level cache. The parts
+  // are whole vectors, and none has lanes that are not there, where such are found.
+  void share_lanes(PairLoop& loop, double widest, std::size_t bytes) const {
+    constexpr double masked = 1.1;  // the time of a part some of whose lanes are not there
+    const std::int64_t lanes = loop.ends[0].sizes[at(loop.ends[0].of.lane)].value();
+    const std::int64_t vector = static_cast<std::int64_t>(vector_bytes / bytes);
+    const std::int64_t fewest = blocks_are_small() ? 2 : std::clamp<std::int64_t>(lanes / 256, 2, 8), most = fewest * 4;
+    const auto in_cache = std::max(static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes)), vector);
+    const std::int64_t least = std::clamp((lanes + in_cache - 1) / in_cache, fewest, most);
+    double best = std::numeric_limits<double>::infinity();
+    for (std::int64_t count = least; count <= 2 * least; ++count) {
+      const std::int64_t part = (lanes + count - 1) / count, vectors = (part + vector - 1) / vector;
+      const bool whole = lanes % count == 0;
+      const double time = static_cast<double>(vectors * count) * (whole ? 1 : masked);
+      if (time >= best) continue;
+      best = time;
+      loop.part = whole || blocks_are_small() ? part : vectors * vector;
+    }
+    loop.parts = (lanes + loop.part - 1) / loop.part;
+    loop.together = std::min<std::int64_t>(4, loop.steps.value());
   }
   bool has_tiles(const PairEnd& end) const {
     return (end.product && is_tile(program_, program_.eqns()[end.eqn], &end)) ||

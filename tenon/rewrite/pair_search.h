@@ -1,6 +1,7 @@
 // Which reductions over pairs become loops (stream_pairs.h), and what a step of each computes and reads.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <optional>
 #include <set>
@@ -42,12 +43,16 @@ struct PairEnd {
   bool forms_pairs = false;                    // it has a product or a reduction below
   // What compares the elements with a result of all of them: sum(exp(x - m)), or the index of the extremum.
   std::optional<StreamEnd> compared = {};
+  // Whether each step has a result of its own, of all its lanes.
+  bool by_lanes() const { return std::ranges::count(axes, of.loop) == 0; }
 };
 struct PairLoop {
   Dim steps;
   std::int64_t together = 1;  // steps that a turn of the loop takes; the last turn may have fewer
   std::int64_t block = 0;     // lanes of a block, where the loop runs for so many of them at a time; else none
   bool tiles = false;         // whether a block's products are ones of matrices
+  // Where steps add their lanes up: in so many parts of `part` lanes each; the last one may have fewer.
+  std::int64_t parts = 0, part = 0;
   std::vector<PairEnd> ends = {};
   std::set<PairPart> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;          // of other loops, a bit each

@@ -126,7 +126,7 @@ class PairsRebuild : PairParts {
     results_[i].resize(pairs.ends.size());
     for (std::size_t k = 0; k < pairs.ends.size(); ++k)
       if (has_output(pairs.ends, k))
-        results_[i][k] = reduces_turns(pairs.ends[k]) ? results[next++] : by_step(results[next++]);
+        results_[i][k] = stacks_turns(pairs.ends[k]) ? results[next++] : by_step(results[next++]);
     for (std::size_t k = 0; k < pairs.ends.size(); ++k) results_[i][k] = results_[i][output_of(pairs.ends, k)];
     for (const PairPart& part : pairs.stacked) {  // the steps lie along the first axis
       const std::vector<std::int64_t> axes = axes_of_steps(program_.type(part.v).rank(), part);
@@ -178,6 +178,10 @@ class PairsRebuild : PairParts {
         continue;
       }
       Array x = end.product ? multiplied(eqn, end.of, made) : made.at(end.of);
+      if (end.by_lanes()) {
+        outputs.push_back(sum_of_lanes(end, x));
+        continue;
+      }
       if (has_rest_) {
         const Array there = numbers[0] < size_as_array(steps_);
         x = where(broadcast(there, x.shape(), {turn_axis()}), x, Array(identity(end, x.dtype())));
@@ -186,6 +190,25 @@ class PairsRebuild : PairParts {
     }
     for (const PairPart& part : stacked) outputs.push_back(made.at(part));
     return scope.finish(outputs, "pairs");
+  }
+  // Of each step what its lanes come to, in the loop's parts of them: these come first.
+  Array sum_of_lanes(const PairEnd& end, Array x) const {
+    const std::vector<std::int64_t> axes = axes_of(end.sizes.size(), end.of);
+    const auto lane = static_cast<std::int64_t>(axes.size()) - 1;
+    const Dim lanes = lanes_of(end);
+    if (x.shape()[at(lane)] != lanes) {
+      const Array there = arange(x.shape()[at(lane)], DType::i64) < size_as_array(lanes);
+      x = where(broadcast(there, x.shape(), {lane}), x, Array(identity(end, x.dtype())));
+    }
+    x = reshape(x, x.shape().without_axis(at(lane)).with_axis(at(lane), part_).with_axis(at(lane), parts_));
+    std::vector<std::int64_t> summed{lane + 1};
+    for (std::int64_t i = 0; i < lane; ++i)
+      if (std::ranges::count(end.axes, axes[at(i)]) > 0) summed.push_back(i + 1);
+    std::ranges::sort(summed);
+    return reduced(end, move_axis(x, lane, 0), summed);
+  }
+  Array reduced(const PairEnd& end, const Array& x, const std::vector<std::int64_t>& axes) const {
+    return end.product ? sum(x, Axes(axes)) : bind1(*program_.eqns()[end.eqn].op, reduction_params(axes), {x});
   }
   // Of a product's operands that are computed, zeros for steps that are not there: what is read has them already.
   std::map<PairPart, Array> without_rest(const Eqn& eqn, const PairPart& part, const Body& body,
@@ -224,7 +247,7 @@ class PairsRebuild : PairParts {
       return combine(end) == kernel::Combine::max ? argmax(x, axis) : argmin(x, axis);
     };
     const DType dtype = program_.type(eqn.out[0]).dtype;
-    const Array turn = out_of_blocks(first(stack, 0), lanes_of(end));  // of each lane
+    const Array turn = all_lanes(end, first(stack, 0));  // of each lane
     block_ = 0;
     if (together_ == 1) return convert(turn, dtype);
     const std::vector<PairEnd> ends{end};
@@ -282,11 +305,9 @@ class PairsRebuild : PairParts {
     Array reference = in_order(reshape(whole, Shape(sizes)), order);
     if (place_of(own, end.of.lane) != no_axis) reference = in_blocks(reference);
     const Array x = sum(exp(stack - broadcast(reference, stack.shape(), dims)), Axes(reduced));
-    return in_order(lanes_too ? x : out_of_blocks(x, lanes_of(end)), to_whole(end, axes));
+    return in_order(lanes_too ? x : all_lanes(end, x), to_whole(end, axes));
   }
-  std::int64_t lanes_of(const PairEnd& end) const {
-    return block_ == 0 ? 0 : substitute(end.sizes[at(end.of.lane)], replay_.sizes()).value();
-  }
+  Dim lanes_of(const PairEnd& end) const { return substitute(end.sizes[at(end.of.lane)], replay_.sizes()); }
   // The order in which the axes that stay, all lanes among them, are those of the whole.
   static std::vector<std::int64_t> to_whole(const PairEnd& end, std::vector<std::int64_t> axes) {
     std::erase(axes, block_axis);
@@ -302,6 +323,9 @@ class PairsRebuild : PairParts {
     return is_index(end) || (end.product && is_tile(program_.eqns()[end.eqn], &end));
   }
 
+  // Whether what it stacks is no row for each step.
+  bool stacks_turns(const PairEnd& end) const { return reduces_turns(end) || end.by_lanes(); }
+
   // The first elements in order of all steps, and which steps these are.
   TopK first_in_order(const PairEnd& end, const Array& stack, const FirstInOrder& few) const {
     const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
@@ -311,22 +335,26 @@ class PairsRebuild : PairParts {
     order.push_back(static_cast<std::int64_t>(order.size()));
     const auto whole = [&](const Array& x) {
       // Blocks of lanes come first and lanes last, with the axis of those that were found behind the blocks.
-      return in_order(block_ == 0 ? x : move_axis(out_of_blocks(move_axis(x, last, 1), lanes_of(end)), 0, last - 1),
+      return in_order(block_ == 0 ? x : move_axis(all_lanes(end, move_axis(x, last, 1)), 0, last - 1),
                       order);
     };
     return {whole(found.values), whole(found.indices)};
   }
+  // All lanes along the last axis, and none that is not there.
+  Array all_lanes(const PairEnd& end, const Array& x) const {
+    if (block_ > 0) return out_of_blocks(x, lanes_of(end).value());
+    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+    return parts_ > 0 ? slice_in_dim(x, 0, lanes_of(end), last) : x;
+  }
   // The reduction of a stack: over the steps and short axes first, so that a step adds rows to rows.
   Array finished(const PairEnd& end, Array stack) const {
     const Eqn& eqn = program_.eqns()[end.eqn];
-    const auto reduced = [&](const Array& x, std::vector<std::int64_t> axes) {
-      return end.product ? sum(x, Axes(axes)) : bind1(*eqn.op, reduction_params(axes), {x});
-    };
     std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
-    if (end.product && reduces_turns(end))  // other axes that it sums are gone
-      std::erase_if(axes, [&](std::int64_t axis) {
-        return axis != end.of.loop && axis != block_axis && std::ranges::count(end.axes, axis) > 0;
-      });
+    if (end.by_lanes()) {
+      const Array sums = reduced(end, together_ == 1 ? stack : by_step(move_axis(stack, 1, 2)), {1});
+      const Array all = has_rest_ ? slice_in_dim(sums, 0, steps_, 0) : sums;
+      return convert(in_order(all, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
+    }
     std::vector<std::int64_t> first;
     bool lanes_too = false;
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -336,12 +364,12 @@ class PairsRebuild : PairParts {
       else
         first.push_back(static_cast<std::int64_t>(i));
     }
-    Array x = reduced(stack, first);
+    Array x = reduced(end, stack, first);
     const auto last = static_cast<std::int64_t>(x.rank()) - 1;
     if (lanes_too)
-      x = reduced(x, block_ > 0 ? std::vector<std::int64_t>{0, last} : std::vector{last});
+      x = reduced(end, x, block_ > 0 ? std::vector<std::int64_t>{0, last} : std::vector{last});
     else
-      x = out_of_blocks(x, lanes_of(end));
+      x = all_lanes(end, x);
     return convert(in_order(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
   }
 
