@@ -87,6 +87,22 @@ const std::vector<std::pair<const char*, Reduction>> reductions{
        const Array k = gaussian(x, y);
        return sum(dot(k, b)) + sum(cos(sum(k, {{0}})));
      }},
+    {"AlongBothSides",  // other ways of combining, and what is longer: some lanes of the last part are not there
+     [](Array x, Array y, Array b) {
+       const Array k = gaussian(x, concatenate({y, y + 1.0}, 0)), columns = stack({x(all, 0), cos(x(all, 1))});
+       const Array lines = concatenate({b, -b}, 0) * sum(dot(columns, k), {{0}}) + prod(1.0 - 0.001 * k, {{0}});
+       return dot(k, stack({lines, amin(k, {{0}})}, 1)) + expand_dims(amax(k - lines, 1) + convert(any(k > 0.9, 1), DType::f64), 1);
+     }},
+    {"AlongBothSidesInF16",
+     [](Array x, Array y, Array b) {
+       const Array k = gaussian(convert(x, DType::f16), convert(y, DType::f16));
+       return mean(dot(k, convert(b, DType::f16))) + mean(square(0.01 * sum(k, {{0}})));
+     }},
+    {"AlongBothSidesOfComplexNumbers",
+     [](Array x, Array y, Array b) {
+       const Array z = exp(complex(zeros({M, N}, DType::f64), -squared_distances(x, y)));
+       return real(dot(z, complex(b, b))) * real(sum(prod(1.0 + 0.001 * z, {{0}})));
+     }},
     {"Vectors",
      [](Array x, Array y, Array) {
        const Shape all{M, N, D};
@@ -267,16 +283,19 @@ TEST(Pairs, SumsLeaveFactorsOut) {
   expect_same_results(p, evaluate(*q, {}, in), in);
   expect_same_results(p, executor().run(p, {}, in), in);
 }
-// Of what reads the pairs by rows of x and by rows of y no loop has both: neither computes anything for the other.
-TEST(Pairs, OfBothSidesHaveLoopsOfTheirOwn) {
+// What reads the pairs by rows of x and by rows of y is of one loop: the exponentials are computed once.
+TEST(Pairs, OfBothSidesShareALoop) {
   const auto loss = [](const Array& x, const Array& y, const Array& b) { return sum(dot(gaussian(x, y), b)); };
-  const Array y = zeros({M, D}, DType::f64), b = zeros({M}, DType::f64);
-  const ProgramRef q = streamed(compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x0(), y, b))));
-  EXPECT_EQ(std::ranges::count_if(q->eqns(), [](const Eqn& eqn) { return eqn.op == &loop_op(); }), 2) << q;
-  for (const Eqn& eqn : q->eqns()) {
-    if (eqn.op != &loop_op()) continue;
-    const auto is_exp = [](const Eqn& e) { return e.op->name == "exp"; };
-    EXPECT_EQ(std::ranges::count_if(eqn.params.as<LoopParams>().body->eqns(), is_exp), 1) << q;
+  for (const std::int64_t n : {M, N}) {
+    const Array y = zeros({n, D}, DType::f64), b = zeros({n}, DType::f64);
+    const ProgramRef p = compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x0(), y, b))), q = streamed(p);
+    EXPECT_EQ(std::ranges::count_if(q->eqns(), [](const Eqn& eqn) { return eqn.op == &loop_op(); }), 1) << q;
+    for (const Eqn& eqn : q->eqns()) {
+      if (eqn.op != &loop_op()) continue;
+      const auto is_exp = [](const Eqn& e) { return e.op->name == "exp"; };
+      EXPECT_EQ(std::ranges::count_if(eqn.params.as<LoopParams>().body->eqns(), is_exp), 1) << q;
+    }
+    expect_streamed(p);
   }
 }
 TEST(Pairs, NearestOnesBesideOthers) {
