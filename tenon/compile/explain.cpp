@@ -175,17 +175,24 @@ class Explanation {
 
   void tell(const kernel::Reduce& r, int depth, double times) {
     constexpr std::string_view names[]{"sum", "product", "max", "min", "all", "any"};
+    const std::vector<kernel::Reduce::Result> results = r.results();
     Counted c;
-    c.add(r.value);
+    for (const kernel::Reduce::Result& result : results) c.add(result.value);
     for (const kernel::Store& s : r.stores) c.add(s.value);
     const std::string inside = c.ops.empty() ? std::string() : " of " + c.text();
-    c.count(names[static_cast<std::size_t>(r.combine)]);
+    std::string combines, types;
+    std::map<SlotId, double> written;
+    for (const kernel::Reduce::Result& result : results) {
+      const std::string_view combine = names[static_cast<std::size_t>(result.combine)];
+      c.count(combine);
+      combines += fmt::format("{}{}", combines.empty() ? "" : ", ", combine);
+      types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[result.slot].dtype), extent(r.outer_sizes));
+      written[result.slot] += kernel::estimate(r.outer_sizes);
+    }
     const double n = kernel::estimate(r.outer_sizes) * kernel::estimate(r.inner_sizes);
-    std::map<SlotId, double> written{{r.slot, kernel::estimate(r.outer_sizes)}};
     for (const kernel::Store& s : r.stores) written[s.slot] += n;
     kernel(c, n, written,
-           fmt::format("{} over {}{} -> {}{}", names[static_cast<std::size_t>(r.combine)], extent(r.inner_sizes),
-                       inside, name(f_.slots[r.slot].dtype), extent(r.outer_sizes)),
+           fmt::format("{} over {}{} -> {}", combines, extent(r.inner_sizes), inside, types),
            r.where, depth, times);
   }
 

@@ -19,6 +19,7 @@ void for_each_expression(S& s, F&& f) {
     of_stores(n->stores);
   } else if (auto* r = std::get_if<Reduce>(&s.held())) {
     to(r->initial), to(r->value), to(r->offset);
+    for (auto& other : r->others) to(other.initial), to(other.value), to(other.offset);
     of_stores(r->stores);
   } else if (auto* c = std::get_if<Copy>(&s.held())) {
     to(c->to_offset), to(c->from_offset);
@@ -46,6 +47,7 @@ void for_each_place(S& s, F&& f) {
     of_stores(n->stores);
   } else if (auto* r = std::get_if<Reduce>(&s.held())) {
     f(r->slot, r->offset, true);
+    for (auto& other : r->others) f(other.slot, other.offset, true);
     of_stores(r->stores);
   } else if (auto* c = std::get_if<Copy>(&s.held())) {
     f(c->from, c->from_offset, false), f(c->to, c->to_offset, true);

@@ -84,9 +84,16 @@ struct Nest {
 };
 
 // For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order and in
-// parts that each begin with the initial value: of a sum that is 0, of a product 1. The stores happen at every index,
-// too, behind the value there.
+// parts that each begin with the initial value: of a sum that is 0, of a product 1. So are `others`, whose values may
+// share nodes with it; merge_reductions makes them, and passes before it know of none. The stores happen at every
+// index, too, behind the values there.
 struct Reduce {
+  struct Result {
+    Combine combine;
+    Expr initial, value;
+    SlotId slot;
+    Expr offset;
+  };
   std::vector<std::uint32_t> outer_vars, inner_vars;
   Sizes outer_sizes, inner_sizes;
   Combine combine;
@@ -95,6 +102,12 @@ struct Reduce {
   Expr offset;
   std::vector<Store> stores;
   Source where;
+  std::vector<Result> others = {};
+  std::vector<Result> results() const {  // all of them
+    std::vector<Result> all{{combine, initial, value, slot, offset}};
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
 };
 
 // Why there is a copy; outside of everything but reports.

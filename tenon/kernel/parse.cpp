@@ -284,18 +284,35 @@ class Parser {
     r.outer_vars = std::move(vars), r.outer_sizes = std::move(sizes);
     place(r.slot, r.offset);
     scan_.expect("=");
-    r.combine = static_cast<Combine>(one_of(combine_names, "how it combines: sum, product, max, min, all or any"));
+    r.combine = combine();
     scan_.expect("over");
     loops(r.inner_vars, r.inner_sizes);
     scan_.expect("of");
     r.value = expression();
     scan_.expect("from");
     r.initial = expression();
-    while (!scan_.at_end() && scan_.place().column > column) {
-      scan_.expect("and");
-      r.stores.push_back(store());
-    }
+    while (!scan_.at_end() && scan_.place().column > column)
+      if (r.stores.empty() && scan_.accept("also")) {
+        r.others.push_back(other_result());
+      } else {
+        scan_.expect("and");
+        r.stores.push_back(store());
+      }
     return r;
+  }
+  Combine combine() {
+    return static_cast<Combine>(one_of(combine_names, "how it combines: sum, product, max, min, all or any"));
+  }
+  Reduce::Result other_result() {
+    Reduce::Result other{};
+    place(other.slot, other.offset);
+    scan_.expect("=");
+    other.combine = combine();
+    scan_.expect("of");
+    other.value = expression();
+    scan_.expect("from");
+    other.initial = expression();
+    return other;
   }
   Statement copy() {
     Copy c;

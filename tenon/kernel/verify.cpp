@@ -249,19 +249,22 @@ class Verifier {
   }
   void check(const Reduce& r) {
     enter(r.outer_vars, r.outer_sizes);
-    initial_of(r);
+    const std::vector<Reduce::Result> results = r.results();
+    for (const Reduce::Result& result : results) initial_of(result);
     const bool idle = idle_;
     enter(r.inner_vars, r.inner_sizes);
-    require(bool(r.value), "it has no value");
-    expression(r.value);
+    for (const Reduce::Result& result : results) expression(result.value);
     for (const Store& s : r.stores) require(!s.condition, "a reduction stores under a condition");
     stores(r.stores);
     leave(r.inner_vars);
     idle_ = idle;
+    for (const Reduce::Result& result : results) check(result);
+    leave(r.outer_vars);
+  }
+  void check(const Reduce::Result& r) {
     const DType d = r.value.dtype();
     const bool widened = r.slot < f_.slots.size() && is_narrow(f_.slots[r.slot].dtype) && d == DType::f32;
     access(r.slot, r.offset, widened ? f_.slots[r.slot].dtype : d);
-    leave(r.outer_vars);
     const bool logical = r.combine == Combine::and_ || r.combine == Combine::or_;
     const bool ordered = r.combine == Combine::max || r.combine == Combine::min;
     require(logical ? d == DType::bool_ || is_integer(d) : !ordered || !is_complex(d), "its values do not combine so");
@@ -276,10 +279,11 @@ class Verifier {
     const Expr same = constant_like(e, number), negative = constant_like(e, number == 0 ? -0. : number);
     return e.node().bits == same.node().bits || e.node().bits == negative.node().bits;
   }
-  void initial_of(const Reduce& r) {
+  void initial_of(const Reduce::Result& r) {
+    require(bool(r.value), "it has no value");
     require(bool(r.initial), "it has no initial value");
     expression(r.initial);
-    require(r.value && r.initial.dtype() == r.value.dtype(), "its initial value has another dtype than its values");
+    require(r.initial.dtype() == r.value.dtype(), "its initial value has another dtype than its values");
   }
   void check(const Copy& c) {
     size(c.elements), size(c.row);

@@ -106,7 +106,7 @@ class Finder {
       if (is_never_empty(n->sizes)) finds(n->stores);
     } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
       if (!is_never_empty(r->outer_sizes)) return;
-      finds(r->slot);
+      for (const Reduce::Result& result : r->results()) finds(result.slot);
       if (is_never_empty(r->inner_sizes)) finds(r->stores);
     } else if (const auto* e = std::get_if<Element>(&s.held())) {
       found(e->element);

@@ -35,7 +35,8 @@ std::int64_t planned(const kernel::Block& block) {
       for (const kernel::Store& store : nest->stores)
         sum += kernel::product_of(nest->sizes).value() * operations(store.value, seen);
     } else if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
-      const std::int64_t each = 1 + operations(reduce->value, seen);
+      std::int64_t each = 0;
+      for (const kernel::Reduce::Result& result : reduce->results()) each += 1 + operations(result.value, seen);
       sum += (kernel::product_of(reduce->outer_sizes) * kernel::product_of(reduce->inner_sizes)).value() * each;
     } else if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) {
       sum += blocks->count.value() * planned(blocks->body) + planned(blocks->tail);

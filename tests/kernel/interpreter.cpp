@@ -215,16 +215,20 @@ class Interpreter {
   }
   void run(const Reduce& r) {
     every(r.outer_vars, r.outer_sizes, order_, [&] {
-      const DType d = r.value.dtype(), wide = computed_in(d);
-      Value result = converted(wide, value(r.initial));
+      const std::vector<Reduce::Result> all = r.results();
+      const auto wide = [](const Expr& e, const Value& v) { return converted(computed_in(e.dtype()), v); };
+      std::vector<Value> results;
+      for (const Reduce::Result& each : all) results.push_back(wide(each.value, value(each.initial)));
       every(r.inner_vars, r.inner_sizes, Order::forward, [&] {
         Known known;
-        result = combined(r.combine, result, converted(wide, value(r.value, known)));
+        for (std::size_t i = 0; i < all.size(); ++i)
+          results[i] = combined(all[i].combine, results[i], wide(all[i].value, value(all[i].value, known)));
         std::vector<std::pair<std::int64_t, Value>> values;
         for (const Store& s : r.stores) values.emplace_back(index(s.offset, known), value(s.value, known));
         for (std::size_t i = 0; i < values.size(); ++i) write(r.stores[i].slot, values[i].first, values[i].second);
       });
-      write(r.slot, index(r.offset), converted(f_.slots[r.slot].dtype, result));
+      for (std::size_t i = 0; i < all.size(); ++i)
+        write(all[i].slot, index(all[i].offset), converted(f_.slots[all[i].slot].dtype, results[i]));
     });
   }
   static Value combined(Combine op, const Value& x, const Value& y) {

@@ -31,9 +31,19 @@ class Edit {
         if (!done_) block(inside);
       });
       if (auto* n = std::get_if<Nest>(&s.held())) stores(n->stores);
-      if (auto* r = std::get_if<Reduce>(&s.held())) stores(r->stores), expression(r->value);
+      if (auto* r = std::get_if<Reduce>(&s.held())) stores(r->stores), others(r->others), expression(r->value);
     }
     return done_;
+  }
+  void others(std::vector<Reduce::Result>& all) {
+    for (std::size_t i = 0; i < all.size() && !done_; ++i) {
+      if (now()) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+        done_ = true;
+        return;
+      }
+      expression(all[i].value);
+    }
   }
   void stores(std::vector<Store>& all) {
     for (std::size_t i = 0; i < all.size() && !done_; ++i) {

@@ -26,7 +26,7 @@ constexpr std::int64_t long_to_compile = 32 * long_block;  // as long as a user 
 void add_values(const kernel::Statement& s, Work& work) {
   if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) add_work(nest->stores, work);
   if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
-    add_work(reduce->value, work);
+    for (const kernel::Reduce::Result& result : reduce->results()) add_work(result.value, work);
     add_work(reduce->stores, work);
   }
 }
@@ -58,7 +58,8 @@ std::int64_t size_of_code(const kernel::Statement& s, const std::vector<kernel::
   if (functions == Functions::called) {
     kernel::Instructions values;
     for (const kernel::Store& store : stores) values.add(store.value);
-    if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) values.add(reduce->value);
+    if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held()))
+      for (const kernel::Reduce::Result& result : reduce->results()) values.add(result.value);
     instructions += call * work.functions - values.in_functions();
   }
   return at_once * (1 + static_cast<std::int64_t>(std::max(instructions, 0.)));

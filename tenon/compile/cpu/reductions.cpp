@@ -1,4 +1,6 @@
 // Reductions: along a row with several vector accumulators, along columns with a result a lane, or element by element.
+#include <utility>
+
 #include "tenon/compile/cpu/statements.h"
 
 namespace tenon::cpu {
@@ -6,8 +8,12 @@ namespace {
 
 constexpr int accumulators = 4;  // partial results of a reduction, to hide the latency of combining
 
-// How many of them a row has: what is computed for each of a long body hides that latency by itself.
-int accumulators_of(const Work& work) { return work.instructions < 300 ? accumulators : 1; }
+// How many of them each result of a row has: what is computed for each of a long body hides that latency by itself, and
+// so do several results.
+int accumulators_of(const Work& work, const kernel::Reduce& r) {
+  const auto results = static_cast<int>(std::min<std::size_t>(r.others.size() + 1, accumulators));
+  return work.instructions < 300 ? accumulators / results : 1;
+}
 
 bool has_signs(Combine op, DType dtype) { return is_real(dtype) && (op == Combine::max || op == Combine::min); }
 
@@ -85,10 +91,10 @@ bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var, std::set<c
 Value* FunctionEmitter::sign_bits(Value* x) {
   return b_.CreateBitCast(x, x->getType()->getWithNewType(b_.getIntNTy(x->getType()->getScalarSizeInBits())));
 }
-FunctionEmitter::Partial FunctionEmitter::partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill) {
+FunctionEmitter::Partial FunctionEmitter::partial(Combine op, DType dtype, std::int64_t lanes, Value* fill) {
   Builder at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   if (lanes > 1) fill = b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill);
-  Partial p{r.combine, r.value.dtype(), at_entry.CreateAlloca(fill->getType())};
+  Partial p{op, dtype, at_entry.CreateAlloca(fill->getType())};
   b_.CreateStore(fill, p.value);
   if (!has_signs(p.op, p.dtype)) return p;
   Value* signs = sign_bits(fill);
@@ -97,6 +103,12 @@ FunctionEmitter::Partial FunctionEmitter::partial(const kernel::Reduce& r, std::
   p.unordered = at_entry.CreateAlloca(fill->getType());
   b_.CreateStore(unordered(fill, fill, llvm::Constant::getNullValue(fill->getType())), p.unordered);
   return p;
+}
+FunctionEmitter::Partials FunctionEmitter::partials(const kernel::Reduce& r, std::int64_t lanes, const Values& fill) {
+  Partials all;
+  for (const kernel::Reduce::Result& result : r.results())
+    all.push_back(partial(result.combine, result.value.dtype(), lanes, fill[all.size()]));
+  return all;
 }
 // NaN where one of two is, else what was found before.
 Value* FunctionEmitter::unordered(Value* x, Value* y, Value* before) {
@@ -116,19 +128,34 @@ void FunctionEmitter::note_signs(const Partial& into, Value* signs) {
   Value* before = held(b_, into.signs);
   b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
 }
-Value* FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into, Value* outside) {
-  Value* value = e_.lanes(r.value);
-  if (e_.mask() != nullptr && outside != nullptr)
-    value = b_.CreateSelect(
-        e_.mask(), value,
-        b_.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(), outside));
-  store_lanes(r.stores);
-  combine(into, value);
-  return value;
+FunctionEmitter::Values FunctionEmitter::initial_values(const kernel::Reduce& r) {
+  Values all;
+  for (const kernel::Reduce::Result& result : r.results()) all.push_back(e_.scalar(result.initial));
+  return all;
 }
-void FunctionEmitter::accumulate_one(const kernel::Reduce& r, const Partial& into, Value* outside) {
-  Value* value = accumulate(r, into, outside);
-  note(into, value, value);
+void FunctionEmitter::store_results(const kernel::Reduce& r, const Values& results) {
+  e_.forget();
+  std::size_t i = 0;
+  for (const kernel::Reduce::Result& result : r.results()) e_.store(result.slot, result.offset, results[i++]);
+}
+FunctionEmitter::Values FunctionEmitter::accumulate(const kernel::Reduce& r, const Partials& into,
+                                                    const Values* outside) {
+  Values values;
+  for (const kernel::Reduce::Result& result : r.results()) {
+    Value* value = e_.lanes(result.value);
+    if (e_.mask() != nullptr && outside != nullptr) {
+      const auto lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+      value = b_.CreateSelect(e_.mask(), value, b_.CreateVectorSplat(lanes, (*outside)[values.size()]));
+    }
+    values.push_back(value);
+  }
+  store_lanes(r.stores);
+  for (std::size_t i = 0; i < values.size(); ++i) combine(into[i], values[i]);
+  return values;
+}
+void FunctionEmitter::accumulate_one(const kernel::Reduce& r, const Partials& into, const Values* outside) {
+  const Values values = accumulate(r, into, outside);
+  for (std::size_t i = 0; i < values.size(); ++i) note(into[i], values[i], values[i]);
 }
 // Adds a partial result of as many lanes.
 void FunctionEmitter::combine(const Partial& into, const Partial& from) {
@@ -170,34 +197,36 @@ Value* FunctionEmitter::with_sign(Value* value, Value* signs) {
 void FunctionEmitter::emit(const kernel::Reduce& r) {
   const Dim outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
   if (outer == Dim(0)) return;
+  const std::vector<kernel::Reduce::Result> results = r.results();
   Work work;
-  add_work(r.value, work);
+  for (const kernel::Reduce::Result& result : results) add_work(result.value, work);
   add_work(r.stores, work);
-  e_.set(work, accumulators_of(work) + copies_of_rows);
+  e_.set(work, accumulators_of(work, r) + copies_of_rows);
   b_.short_chains = at_most(outer * inner, unroll_limit);
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const bool unrolled_outer = at_most(outer, 16), unrolled_inner = at_most(inner, 16);
+  const auto all_stream = [&](std::uint32_t var) {
+    return std::ranges::all_of(results, [&](const auto& result) { return streams_along(result.value, var); });
+  };
   const auto along_inner = [&](const kernel::Store& s) { return streams_along(s.value, r.inner_vars.back()); };
   const bool inner_streams = !r.inner_vars.empty() && !at_most(r.inner_sizes.back(), 1) &&
-                             streams_along(r.value, r.inner_vars.back()) &&
-                             std::ranges::all_of(r.stores, along_inner) && in_rows(r.stores, r.inner_vars.back());
-  const auto result_stride = [&] { return e_.variation(r.offset, r.outer_vars.back()).stride; };
+                             all_stream(r.inner_vars.back()) && std::ranges::all_of(r.stores, along_inner) &&
+                             in_rows(r.stores, r.inner_vars.back());
+  const auto is_stored_along = [&](const kernel::Reduce::Result& result) {
+    const auto stride = e_.variation(result.offset, r.outer_vars.back()).stride;
+    return stride == 1 || stride == 2;
+  };
   const bool outer_streams = !r.outer_vars.empty() && !at_most(r.outer_sizes.back(), 1) &&
-                             streams_along(r.value, r.outer_vars.back()) &&
-                             (result_stride() == 1 || result_stride() == 2);
+                             all_stream(r.outer_vars.back()) && std::ranges::all_of(results, is_stored_along);
   if (inner != Dim(0) && outer_streams && r.stores.empty() &&
       (!inner_streams || at_most(r.inner_sizes.back(), lanes - 1)))
     return reduce_columns(r, work, unrolled_outer, unrolled_inner);
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
-    Value* initial = e_.scalar(r.initial);
-    const auto store = [&](Value* result) {
-      e_.forget();
-      e_.store(r.slot, r.offset, result);
-    };
-    const auto by_scalars = [&] { store(reduce_scalars(r, initial, unrolled_inner)); };
-    const auto by_registers = [&] { store(reduce_row(r, work, lanes, initial, unrolled_inner)); };
+    const Values initial = initial_values(r);
+    const auto by_scalars = [&] { store_results(r, reduce_scalars(r, initial, unrolled_inner)); };
+    const auto by_registers = [&] { store_results(r, reduce_row(r, work, lanes, initial, unrolled_inner)); };
     if (inner == Dim(0))
-      store(initial);
+      store_results(r, initial);
     else if (!inner_streams)
       by_scalars();
     else if (are_parts(r))
@@ -210,52 +239,60 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
 // Whether a row is one of parts, of which there are few where what they are of is small: only running tells how many.
 bool FunctionEmitter::are_parts(const kernel::Reduce& r) const {
   return r.inner_vars.size() == 1 && !r.inner_sizes[0].known() && r.stores.empty() &&
-         r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
+         r.others.empty() && r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
 }
 
-Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled) {
-  const Partial result = partial(r, 1, initial);
+FunctionEmitter::Values FunctionEmitter::reduce_scalars(const kernel::Reduce& r, const Values& initial,
+                                                        bool unrolled) {
+  const Partials parts = partials(r, 1, initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
     e_.forget();
-    accumulate_one(r, result);
+    accumulate_one(r, parts);
   });
-  return std::apply([&](Value* value, Value* signs) { return with_sign(value, signs); }, across(result));
+  Values results;
+  for (const Partial& part : parts) {
+    const auto [value, signs] = across(part);
+    results.push_back(with_sign(value, signs));
+  }
+  return results;
 }
 
 // Along the last inner variable: several vector accumulators, then a vector of what is left. Of a length that only
 // running tells, what whole steps do not reach goes to the first accumulator: a row that has none pays for one alone.
-Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, Value* initial,
-                                   bool unrolled) {
-  const int accumulators = accumulators_of(work);
+FunctionEmitter::Values FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes,
+                                                    const Values& initial, bool unrolled) {
+  const int accumulators = accumulators_of(work, r);
   const Dim& last = r.inner_sizes.back();
   const std::int64_t step = lanes * accumulators;
   const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes, left = last - vectors;
   const std::uint32_t var = r.inner_vars.back();
-  std::vector<Partial> parts;
-  std::optional<Partial> rest;
+  std::vector<Partials> parts;
+  Partials rest;
   const auto open_parts = [&](int count) {
-    while (static_cast<int>(parts.size()) < count) parts.push_back(partial(r, lanes, initial));
+    while (static_cast<int>(parts.size()) < count) parts.push_back(partials(r, lanes, initial));
   };
   // Pairs first: a tree waits less than a chain.
   const auto close_parts = [&] {
     for (std::size_t width = 1; width < parts.size(); width *= 2)
-      for (std::size_t i = 0; i + width < parts.size(); i += 2 * width) combine(parts[i], parts[i + width]);
+      for (std::size_t i = 0; i + width < parts.size(); i += 2 * width)
+        for (std::size_t k = 0; k < parts[i].size(); ++k) combine(parts[i][k], parts[i + width][k]);
   };
   const bool masks = !last.known() && has_masks(work, r.stores), one_row = r.inner_vars.size() == 1;
   if (vectors != Dim(0)) open_parts(masks && one_row ? 1 : whole != Dim(0) ? accumulators : 1);
-  if (left != Dim(0) && !masks) rest = partial(r, left.try_value().value_or(1), initial);
+  if (left != Dim(0) && !masks) rest = partials(r, left.try_value().value_or(1), initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
     const auto whole_steps = [&](Value* i) {
-      Value* before = nullptr;  // what is noted of two values at once costs half
+      Values before;  // what is noted of two values at once costs half
       for (std::size_t a = 0; a < parts.size(); ++a) {
         e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
                      static_cast<unsigned>(lanes));
-        Value* value = accumulate(r, parts[a]);
-        if (a % 2 == 1)
-          note(parts[a - 1], before, value);
-        else if (a + 1 == parts.size())
-          note(parts[a], value, value);
-        before = value;
+        const Values values = accumulate(r, parts[a]);
+        for (std::size_t k = 0; k < values.size(); ++k)
+          if (a % 2 == 1)
+            note(parts[a - 1][k], before[k], values[k]);
+          else if (a + 1 == parts.size())
+            note(parts[a][k], values[k], values[k]);
+        before = values;
       }
     };
     if (masks && one_row)
@@ -273,37 +310,43 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, st
           accumulate_one(r, parts[0]);
         },
         whole);
-    if (rest && left.known()) {
+    if (!rest.empty() && left.known()) {
       e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
-      accumulate_one(r, *rest);
+      accumulate_one(r, rest);
     } else if (masks) {
       when_there_are(left, [&] {
         e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
-        accumulate_one(r, parts[0], initial);
+        accumulate_one(r, parts[0], &initial);
       });
-    } else if (rest) {
+    } else if (!rest.empty()) {
       const auto some = [&](Value* i) {
         e_.set_lanes(var, i, 1);
-        accumulate_one(r, *rest);
+        accumulate_one(r, rest);
       };
       loop(last, 1, some, vectors);
     }
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
   if (!(masks && one_row)) close_parts();
-  if (parts.empty()) parts.push_back(*rest), rest.reset();
-  auto [value, signs] = across(parts[0]);
-  if (rest) {
-    const auto [value_of_rest, signs_of_rest] = across(*rest);
-    const Partial both = partial(r, 1, value);
-    if (signs != nullptr) b_.CreateStore(signs, both.signs);
-    combine(both, value_of_rest);
-    if (signs != nullptr) {
-      note(both, value_of_rest, value_of_rest);
-      note_signs(both, signs_of_rest);
-    }
-    std::tie(value, signs) = across(both);
+  if (parts.empty()) parts.push_back(std::exchange(rest, {}));
+  Values results;
+  for (std::size_t k = 0; k < parts[0].size(); ++k)
+    results.push_back(across(parts[0][k], rest.empty() ? nullptr : &rest[k]));
+  return results;
+}
+// Of all lanes of a partial result, and of another one's that has other lanes.
+Value* FunctionEmitter::across(const Partial& part, const Partial* rest) {
+  auto [value, signs] = across(part);
+  if (rest == nullptr) return with_sign(value, signs);
+  const auto [value_of_rest, signs_of_rest] = across(*rest);
+  const Partial both = partial(part.op, part.dtype, 1, value);
+  if (signs != nullptr) b_.CreateStore(signs, both.signs);
+  combine(both, value_of_rest);
+  if (signs != nullptr) {
+    note(both, value_of_rest, value_of_rest);
+    note_signs(both, signs_of_rest);
   }
+  std::tie(value, signs) = across(both);
   return with_sign(value, signs);
 }
 
@@ -313,28 +356,31 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const Dim& last = r.outer_sizes.back();
   const bool short_row = at_most(last, accumulators * lanes - 1);
-  const std::int64_t step = work.instructions < 20 && !short_row ? accumulators * lanes : lanes;
+  const std::int64_t step = work.instructions < 20 && !short_row ? accumulators_of(work, r) * lanes : lanes;
   const Dim vectors = floor_div(last, lanes) * lanes, whole = floor_div(last, step) * step, left = last - vectors;
   const std::uint32_t var = r.outer_vars.back();
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
     const auto result_at = [&](Value* i, std::int64_t width, auto&& set_lanes) {
       e_.set_lanes(var, i, 1);
-      const Partial result = partial(r, width, e_.scalar(r.initial));
+      const Partials parts = partials(r, width, initial_values(r));
       set_lanes();
       loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
         e_.forget();
-        accumulate_one(r, result);
+        accumulate_one(r, parts);
       });
-      e_.forget();
-      e_.store(r.slot, r.offset, result_of(result));
+      Values results;
+      for (const Partial& part : parts) results.push_back(result_of(part));
+      store_results(r, results);
     };
     const auto body = [&](Value* i, std::int64_t width) {
       result_at(i, width, [&] {
         e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       });
     };
-    const bool masks = !left.known() && has_masks(work, {}) && size_of(f_.slots[r.slot].dtype) >= 4 &&
-                       e_.variation(r.offset, var).stride == 1;
+    const auto is_masked = [&](const kernel::Reduce::Result& result) {
+      return size_of(f_.slots[result.slot].dtype) >= 4 && e_.variation(result.offset, var).stride == 1;
+    };
+    const bool masks = !left.known() && has_masks(work, {}) && std::ranges::all_of(r.results(), is_masked);
     const auto some = [&](Value* i) {
       if (!masks) return body(i, 1);
       result_at(i, lanes, [&] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });

@@ -133,14 +133,20 @@ class FunctionEmitter {
     DType dtype;
     llvm::AllocaInst *value, *signs = nullptr, *unordered = nullptr;  // the latter of extrema of real numbers
   };
+  using Values = std::vector<Value*>;      // of each result of a reduction
+  using Partials = std::vector<Partial>;  // and its partial result
   void emit(const kernel::Reduce& r);
   bool are_parts(const kernel::Reduce& r) const;
-  Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled);
-  Value* reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, Value* initial, bool unrolled);
+  Values reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled);
+  Values reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, const Values& initial,
+                    bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
-  Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
-  Value* accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
-  void accumulate_one(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
+  Partial partial(Combine op, DType dtype, std::int64_t lanes, Value* fill);
+  Partials partials(const kernel::Reduce& r, std::int64_t lanes, const Values& fill);
+  Values initial_values(const kernel::Reduce& r);
+  void store_results(const kernel::Reduce& r, const Values& results);
+  Values accumulate(const kernel::Reduce& r, const Partials& into, const Values* outside = nullptr);
+  void accumulate_one(const kernel::Reduce& r, const Partials& into, const Values* outside = nullptr);
   void combine(const Partial& into, Value* value);
   void note(const Partial& into, Value* x, Value* y);
   void note_signs(const Partial& into, Value* signs);
@@ -151,6 +157,7 @@ class FunctionEmitter {
   Value* combined(Combine op, DType dtype, Value* x, Value* y);
   Value* across(Combine op, DType dtype, Value* x);
   std::pair<Value*, Value*> across(const Partial& p);
+  Value* across(const Partial& part, const Partial* rest);
   Value* sign_bits(Value* x);
   Value* with_sign(Value* value, Value* signs);
   bool streams_along(const Expr& e, std::uint32_t var);

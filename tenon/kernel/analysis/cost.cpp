@@ -33,7 +33,10 @@ double cost(const Nest& n) {
 }
 double cost(const Reduce& r) {
   Seen seen;
-  return estimate(r.outer_sizes) * estimate(r.inner_sizes) * (0.03 + of_expr(r.value, seen));
+  double each = 0;
+  for (const Reduce::Result& result : r.results()) each += 0.03 + of_expr(result.value, seen);
+  for (const Store& s : r.stores) each += 0.1 + of_expr(s.value, seen);
+  return estimate(r.outer_sizes) * estimate(r.inner_sizes) * each;
 }
 double cost(const Copy& c) { return 0.1 * estimate(c.elements); }
 double cost(const Product& p) { return 0.02 * estimate({p.batch, p.m, p.n, p.k}); }

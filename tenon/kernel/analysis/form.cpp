@@ -108,10 +108,13 @@ class FormReader {
     of(n.stores);
   }
   void of(const Reduce& r) {
-    hash_(r.combine);
+    hash_(r.others.size());
     loops(r.outer_vars, r.outer_sizes);
     loops(r.inner_vars, r.inner_sizes);
-    expr(r.initial), expr(r.value), access(r.slot, r.offset);
+    for (const Reduce::Result& result : r.results()) {
+      hash_(result.combine);
+      expr(result.initial), expr(result.value), access(result.slot, result.offset);
+    }
     of(r.stores);
   }
   void of(const Copy& c) {

@@ -5,12 +5,14 @@
 namespace tenon::kernel {
 
 Expr ReadStored::load(const Expr& old, const Expr& offset) {
+  bool is_stored = false;
   for (const Store& s : nest_.stores) {
     if (s.slot != old.node().id) continue;
     const auto read = affine(offset), written = affine(s.offset);
     if (read && written && *read == *written) return s.value;
-    elsewhere = true;
+    is_stored = true;
   }
+  elsewhere = elsewhere || is_stored;
   return Rewrite::load(old, offset);
 }
 
