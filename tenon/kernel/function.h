@@ -85,8 +85,8 @@ struct Nest {
 
 // For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order and in
 // parts that each begin with the initial value: of a sum that is 0, of a product 1. So are `others`, whose values may
-// share nodes with it; merge_reductions makes them, and passes before it know of none. The stores happen at every
-// index, too, behind the values there.
+// share nodes with it; none of several results is complex. The stores happen at every index, too, behind the values
+// there.
 struct Reduce {
   struct Result {
     Combine combine;

@@ -258,7 +258,10 @@ class Verifier {
     stores(r.stores);
     leave(r.inner_vars);
     idle_ = idle;
-    for (const Reduce::Result& result : results) check(result);
+    for (const Reduce::Result& result : results) {
+      check(result);
+      require(r.others.empty() || !is_complex(result.value.dtype()), "of several results one is complex");
+    }
     leave(r.outer_vars);
   }
   void check(const Reduce::Result& r) {

@@ -95,15 +95,28 @@ class Generator : RandomValues {
     r.slot = to.slot;
     r.offset = offset_of(around, std::vector<bool>(around.size(), false), outer);
     loops_ = around;
-    r.initial = literal(dtype);
-    if (r.combine == Combine::add) r.initial = constant_like(r.initial, 0);
-    if (r.combine == Combine::mul) r.initial = constant_like(r.initial, 1);
+    r.initial = beginning(r.combine, dtype);
     loops_.insert(loops_.end(), inside.begin(), inside.end());
-    r.value = value(dtype, 2);
-    if (r.combine == Combine::mul) r.value = kernel::select(condition(1), r.value, constant_like(r.value, 1));
+    r.value = reduced_value(r.combine, dtype);
+    std::vector<Array> all{to};
+    while (!is_complex(dtype) && chance(15)) {
+      const DType another = chance(50) && dtype != DType::f32 ? dtype : DType::f32;
+      const Array beside = temporary(another, outer);
+      const Combine combine = combine_of(another);
+      r.others.push_back({combine, beginning(combine, another), reduced_value(combine, another), beside.slot, r.offset});
+      all.push_back(beside);
+    }
     loops_.clear();
-    written_.push_back(to);
+    written_.insert(written_.end(), all.begin(), all.end());
     return r;
+  }
+  Expr beginning(Combine combine, DType dtype) {
+    const Expr any = literal(dtype);
+    return combine == Combine::add ? constant_like(any, 0) : combine == Combine::mul ? constant_like(any, 1) : any;
+  }
+  Expr reduced_value(Combine combine, DType dtype) {
+    const Expr x = value(dtype, 2);
+    return combine == Combine::mul ? kernel::select(condition(1), x, constant_like(x, 1)) : x;
   }
   // Rows of one array combined with what data say, at places that data choose.
   void combined(Block& to) {
@@ -153,6 +166,30 @@ class Generator : RandomValues {
     r.offset = rows ? variable(r.outer_vars[0]) : Expr(0);
     to.push_back(r);
     written_.push_back(result);
+  }
+  // A nest that stores several rows side by side, and a reduction of each of them, or of its parts.
+  void reduced_planes(Block& to) {
+    static const std::vector<DType> dtypes{DType::f32, DType::f64, DType::i32};
+    const std::int64_t planes = 2 + below(3), parts = 1 + below(2), each = 64 + below(9), row = parts * each;
+    const Array of = temporary(pick(dtypes), {planes, row}), result = temporary(of.dtype, {parts, planes});
+    loops_ = loops_over({row});
+    forbidden_.push_back(of.slot);
+    Nest n{{loops_[0].var}, {row}, {}};
+    for (std::int64_t k = 0; k < planes; ++k)
+      n.stores.push_back({of.slot, variable(n.vars[0]) + Expr(k * row), stored(of.dtype), {}});
+    loops_.clear(), forbidden_.clear();
+    to.push_back(std::move(n));
+    const std::uint32_t part = f_.vars++, plane = f_.vars++, at = f_.vars++;
+    Reduce r{.outer_vars = {part, plane}, .inner_vars = {at}, .outer_sizes = {parts, planes}, .inner_sizes = {each}};
+    const Expr x = load(of.slot, of.dtype, variable(plane) * Expr(row) + variable(part) * Expr(each) + variable(at));
+    r.combine = combine_of(of.dtype);
+    r.initial = beginning(r.combine, of.dtype);
+    r.value = r.combine == Combine::mul ? constant_like(x, 1) : chance(50) ? x : x * x;
+    r.slot = result.slot;
+    r.offset = variable(part) * Expr(planes) + variable(plane);
+    to.push_back(std::move(r));
+    written_.push_back(result);
+    if (chance(50)) written_.push_back(of);
   }
   // Rows of which each reads the same two rows of others.
   void rows_alike(Block& to) {
@@ -511,8 +548,8 @@ class Generator : RandomValues {
       } else if (way == 14) {
         product(to);
       } else if (way == 15) {
-        const std::int64_t which = below(3);
-        which == 0 ? call(to) : which == 1 ? reduced(to) : chain(to);
+        const std::int64_t which = below(4);
+        which == 0 ? call(to) : which == 1 ? reduced(to) : which == 2 ? reduced_planes(to) : chain(to);
       } else if (nesting_ == 0 && chance(10)) {
         steps(to);
       } else if (nesting_ < 2 && way < 18) {

@@ -59,7 +59,7 @@ class Collector {
   }
   bool divided(const Reduce& r) {
     const bool by_sum = divides_sum(r, rows_);
-    if (!r.stores.empty()) return false;
+    if (!r.stores.empty() || !r.others.empty()) return false;
     if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, Dim(0)) > 0)) return false;
     const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
     if (sizes.empty() || !rows_of(sizes[0])) return false;
@@ -221,7 +221,7 @@ const Reduce* any_goes_on(const While& w, const Dim& rows) {
   if (!w.apart || w.before.empty()) return nullptr;
   const auto* any = std::get_if<Reduce>(&w.before.back().held());
   const bool is_read = any != nullptr && w.condition.kind() == Expr::Kind::load && w.condition.node().id == any->slot;
-  if (!is_read || !any->stores.empty() || !any->outer_sizes.empty() || any->inner_sizes.empty()) return nullptr;
+  if (!is_read || !any->stores.empty() || !any->others.empty() || !any->outer_sizes.empty() || any->inner_sizes.empty()) return nullptr;
   return each_row_of(any->inner_sizes[0], rows) ? any : nullptr;
 }
 

@@ -292,7 +292,7 @@ class RowGroup {
     });
   }
   bool walk(const Reduce& r) {
-    if (!r.stores.empty()) return false;
+    if (!r.stores.empty() || !r.others.empty()) return false;
     const auto axes = axes_of(r.outer_vars, r.outer_sizes);
     if (!axes || count(*axes) > most_elements) return false;
     Axes inner;

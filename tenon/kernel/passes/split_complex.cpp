@@ -69,6 +69,8 @@ class ComplexSplitter {
     r.stores = stores(r.stores);
     if (!is_complex(r.value.dtype())) {
       r.initial = real(r.initial), r.value = real(r.value), r.offset = real(r.offset);
+      for (Reduce::Result& other : r.others)
+        other.initial = real(other.initial), other.value = real(other.value), other.offset = real(other.offset);
       return to.push_back(std::move(s));
     }
     if (r.combine == Combine::mul) return multiplied(r, to);
