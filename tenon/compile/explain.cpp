@@ -186,14 +186,14 @@ class Explanation {
       const std::string_view combine = names[static_cast<std::size_t>(result.combine)];
       c.count(combine);
       combines += fmt::format("{}{}", combines.empty() ? "" : ", ", combine);
-      types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[result.slot].dtype), extent(r.outer_sizes));
+      types +=
+          fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[result.slot].dtype), extent(r.outer_sizes));
       written[result.slot] += kernel::estimate(r.outer_sizes);
     }
     const double n = kernel::estimate(r.outer_sizes) * kernel::estimate(r.inner_sizes);
     for (const kernel::Store& s : r.stores) written[s.slot] += n;
-    kernel(c, n, written,
-           fmt::format("{} over {}{} -> {}", combines, extent(r.inner_sizes), inside, types),
-           r.where, depth, times);
+    kernel(c, n, written, fmt::format("{} over {}{} -> {}", combines, extent(r.inner_sizes), inside, types), r.where,
+           depth, times);
   }
 
   void tell(const kernel::Copy& c, int depth, double times) {

@@ -201,9 +201,9 @@ class Printer {
                             place(r.slot, r.offset), combine_names[static_cast<std::size_t>(r.combine)],
                             loops(r.inner_vars, r.inner_sizes), text(r.value), text(r.initial)));
     for (const Reduce::Result& other : r.others)
-      line(depth + 1, fmt::format("also {} = {} of {} from {}", place(other.slot, other.offset),
-                                  combine_names[static_cast<std::size_t>(other.combine)], text(other.value),
-                                  text(other.initial)));
+      line(depth + 1,
+           fmt::format("also {} = {} of {} from {}", place(other.slot, other.offset),
+                       combine_names[static_cast<std::size_t>(other.combine)], text(other.value), text(other.initial)));
     for (const Store& s : r.stores) line(depth + 1, "and " + text_of(s));
   }
   void write(const Copy& c, int depth) {

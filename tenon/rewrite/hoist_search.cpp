@@ -277,7 +277,8 @@ class HoistSearch {
     return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
-  // Of few numbers that each step of such a loop leaves of many others are made behind it, so that threads share a step.
+  // Of few numbers that each step of such a loop leaves of many others are made behind it, so that threads share a
+  // step.
   bool is_of_few(const Hoist& hoist, std::size_t e) const {
     constexpr double many_each = 16, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];

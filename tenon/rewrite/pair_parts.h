@@ -68,10 +68,10 @@ class PairParts {
   Dim steps_;
   std::int64_t together_ = 1;
   bool has_rest_ = false;
-  std::int64_t block_ = 0;  // lanes of a block
+  std::int64_t block_ = 0;             // lanes of a block
   std::int64_t parts_ = 0, part_ = 0;  // of lanes that steps add up
-  bool tiles_ = false;      // whether products are ones of matrices
-  bool one_lane_ = false;   // whether parts have one lane, whose number is known
+  bool tiles_ = false;                 // whether products are ones of matrices
+  bool one_lane_ = false;              // whether parts have one lane, whose number is known
 };
 
 }  // namespace tenon

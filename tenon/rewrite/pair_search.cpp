@@ -348,21 +348,25 @@ class PairSearch {
             (all_needs(other.needs) & bits[0]) != 0)
           continue;
         PairLoop turned = std::exchange(other, {});
-        if (one.steps.value() > turned.steps.value()) std::swap(one.ends, turned.ends), std::swap(one.steps, turned.steps);
+        if (one.steps.value() > turned.steps.value())
+          std::swap(one.ends, turned.ends), std::swap(one.steps, turned.steps);
         for (PairEnd& end : turned.ends) one.ends.push_back(with_sides_swapped(std::move(end)));
         one.needs |= turned.needs;
         for (PairLoop& loop : loops_)
           if ((loop.needs & bits[1]) != 0) loop.needs |= bits[0];
       }
   }
-  // Whether steps may compute other ends too: each of its ends is a plain reduction, and short rows leave room for them.
+  // Whether steps may compute other ends too: each of its ends is a plain reduction, and short rows leave room for
+  // them.
   bool may_share(const PairLoop& loop) const {
     if (loop.ends.empty() || !loop.steps.known() || !loop.stacked.empty()) return false;
-    return std::ranges::all_of(loop.ends, [&](const PairEnd& end) {
-      return !end.compared && !end.as_it_is && !end.by_lanes() && !few_in_order(program_.eqns()[end.eqn]) &&
-             end.sizes[at(end.of.lane)].known() && std::ranges::count(end.axes, end.of.lane) == 0 &&
-             !has_comparison(end);
-    }) && widest_row(loop).first < longest_row;
+    return std::ranges::all_of(loop.ends,
+                               [&](const PairEnd& end) {
+                                 return !end.compared && !end.as_it_is && !end.by_lanes() &&
+                                        !few_in_order(program_.eqns()[end.eqn]) && end.sizes[at(end.of.lane)].known() &&
+                                        std::ranges::count(end.axes, end.of.lane) == 0 && !has_comparison(end);
+                               }) &&
+           widest_row(loop).first < longest_row;
   }
   bool are_sides(const PairLoop& one, const PairLoop& other) const {
     const auto is_costly = [&](const PairPart& part) {
@@ -452,7 +456,8 @@ class PairSearch {
     const std::int64_t lanes = loop.ends[0].sizes[at(loop.ends[0].of.lane)].value();
     const std::int64_t vector = static_cast<std::int64_t>(vector_bytes / bytes);
     const std::int64_t fewest = blocks_are_small() ? 2 : std::clamp<std::int64_t>(lanes / 256, 2, 8), most = fewest * 4;
-    const auto in_cache = std::max(static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes)), vector);
+    const auto in_cache =
+        std::max(static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes)), vector);
     const std::int64_t least = std::clamp((lanes + in_cache - 1) / in_cache, fewest, most);
     double best = std::numeric_limits<double>::infinity();
     for (std::int64_t count = least; count <= 2 * least; ++count) {

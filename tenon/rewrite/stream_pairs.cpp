@@ -335,8 +335,7 @@ class PairsRebuild : PairParts {
     order.push_back(static_cast<std::int64_t>(order.size()));
     const auto whole = [&](const Array& x) {
       // Blocks of lanes come first and lanes last, with the axis of those that were found behind the blocks.
-      return in_order(block_ == 0 ? x : move_axis(all_lanes(end, move_axis(x, last, 1)), 0, last - 1),
-                      order);
+      return in_order(block_ == 0 ? x : move_axis(all_lanes(end, move_axis(x, last, 1)), 0, last - 1), order);
     };
     return {whole(found.values), whole(found.indices)};
   }

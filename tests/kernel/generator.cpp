@@ -103,7 +103,8 @@ class Generator : RandomValues {
       const DType another = chance(50) && dtype != DType::f32 ? dtype : DType::f32;
       const Array beside = temporary(another, outer);
       const Combine combine = combine_of(another);
-      r.others.push_back({combine, beginning(combine, another), reduced_value(combine, another), beside.slot, r.offset});
+      r.others.push_back(
+          {combine, beginning(combine, another), reduced_value(combine, another), beside.slot, r.offset});
       all.push_back(beside);
     }
     loops_.clear();

@@ -91,7 +91,8 @@ const std::vector<std::pair<const char*, Reduction>> reductions{
      [](Array x, Array y, Array b) {
        const Array k = gaussian(x, concatenate({y, y + 1.0}, 0)), columns = stack({x(all, 0), cos(x(all, 1))});
        const Array lines = concatenate({b, -b}, 0) * sum(dot(columns, k), {{0}}) + prod(1.0 - 0.001 * k, {{0}});
-       return dot(k, stack({lines, amin(k, {{0}})}, 1)) + expand_dims(amax(k - lines, 1) + convert(any(k > 0.9, 1), DType::f64), 1);
+       return dot(k, stack({lines, amin(k, {{0}})}, 1)) +
+              expand_dims(amax(k - lines, 1) + convert(any(k > 0.9, 1), DType::f64), 1);
      }},
     {"AlongBothSidesInF16",
      [](Array x, Array y, Array b) {

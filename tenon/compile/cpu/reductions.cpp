@@ -238,12 +238,11 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
 
 // Whether a row is one of parts, of which there are few where what they are of is small: only running tells how many.
 bool FunctionEmitter::are_parts(const kernel::Reduce& r) const {
-  return r.inner_vars.size() == 1 && !r.inner_sizes[0].known() && r.stores.empty() &&
-         r.others.empty() && r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
+  return r.inner_vars.size() == 1 && !r.inner_sizes[0].known() && r.stores.empty() && r.others.empty() &&
+         r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
 }
 
-FunctionEmitter::Values FunctionEmitter::reduce_scalars(const kernel::Reduce& r, const Values& initial,
-                                                        bool unrolled) {
+FunctionEmitter::Values FunctionEmitter::reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled) {
   const Partials parts = partials(r, 1, initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
     e_.forget();

@@ -133,7 +133,7 @@ class FunctionEmitter {
     DType dtype;
     llvm::AllocaInst *value, *signs = nullptr, *unordered = nullptr;  // the latter of extrema of real numbers
   };
-  using Values = std::vector<Value*>;      // of each result of a reduction
+  using Values = std::vector<Value*>;     // of each result of a reduction
   using Partials = std::vector<Partial>;  // and its partial result
   void emit(const kernel::Reduce& r);
   bool are_parts(const kernel::Reduce& r) const;

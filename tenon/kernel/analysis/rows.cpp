@@ -173,7 +173,7 @@ class Collector {
   std::vector<RowAccess>& to_;
   SizesOf sizes_;
   std::optional<std::uint32_t> row_var_, steps_;  // the latter of the outermost loop
-  Dim per_row_ = 1;  // indices of the divided axis that one row has
+  Dim per_row_ = 1;                               // indices of the divided axis that one row has
 };
 
 }  // namespace
@@ -221,7 +221,8 @@ const Reduce* any_goes_on(const While& w, const Dim& rows) {
   if (!w.apart || w.before.empty()) return nullptr;
   const auto* any = std::get_if<Reduce>(&w.before.back().held());
   const bool is_read = any != nullptr && w.condition.kind() == Expr::Kind::load && w.condition.node().id == any->slot;
-  if (!is_read || !any->stores.empty() || !any->others.empty() || !any->outer_sizes.empty() || any->inner_sizes.empty()) return nullptr;
+  if (!is_read || !any->stores.empty() || !any->others.empty() || !any->outer_sizes.empty() || any->inner_sizes.empty())
+    return nullptr;
   return each_row_of(any->inner_sizes[0], rows) ? any : nullptr;
 }
 

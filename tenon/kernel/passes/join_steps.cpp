@@ -1,8 +1,10 @@
 #include "tenon/kernel/passes/join_steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tenon/kernel/analysis/affine.h"
@@ -62,6 +64,70 @@ class Joiner {
     Affine offset;
     Dim by_step;
   };
+
+  // A step: what a nest stores, and what reductions over its last axes, behind `outer` ones, give.
+  struct Step {
+    Nest nest;
+    std::vector<Reduce::Result> results = {};
+    std::size_t outer = 0;
+  };
+  static std::optional<Step> step_of(const For& loop) {
+    const auto* r = loop.body.size() == 1 ? std::get_if<Reduce>(&loop.body[0].held()) : nullptr;
+    if (r == nullptr) {
+      auto nest = nest_of(loop);
+      return nest ? std::optional(Step{std::move(*nest)}) : std::nullopt;
+    }
+    Step step{{r->outer_vars, r->outer_sizes, r->stores, true, r->where}, r->results(), r->outer_vars.size()};
+    step.nest.vars.insert(step.nest.vars.end(), r->inner_vars.begin(), r->inner_vars.end());
+    step.nest.sizes.insert(step.nest.sizes.end(), r->inner_sizes.begin(), r->inner_sizes.end());
+    return step;
+  }
+  static Statement statement_of(Step step) {
+    if (step.results.empty()) return std::move(step.nest);
+    const auto outer = static_cast<std::ptrdiff_t>(step.outer);
+    Nest& n = step.nest;
+    const Reduce::Result& first = step.results[0];
+    return Reduce{{n.vars.begin(), n.vars.begin() + outer},
+                  {n.vars.begin() + outer, n.vars.end()},
+                  {n.sizes.begin(), n.sizes.begin() + outer},
+                  {n.sizes.begin() + outer, n.sizes.end()},
+                  first.combine,
+                  first.initial,
+                  first.value,
+                  first.slot,
+                  first.offset,
+                  std::move(n.stores),
+                  n.where,
+                  {step.results.begin() + 1, step.results.end()}};
+  }
+  // Whether what the steps' reductions give is read by none of them, and stays where the step wrote it, or is the last
+  // step's.
+  static bool are_results_apart(const Step& step, std::uint32_t var, const std::map<SlotId, Written>& slots) {
+    std::set<SlotId> places;
+    for (const Reduce::Result& result : step.results) {
+      const auto offset = affine(result.offset);
+      if (!offset || slots.contains(result.slot)) return false;
+      const Dim by_step = offset->coefficient(var);
+      if (by_step != Dim(0) && !are_apart(outer_of(step), *offset, by_step)) return false;
+      places.insert(result.slot);
+    }
+    bool apart = true;
+    const auto check = [&](const Expr& load) { apart = apart && !places.contains(load.node().id); };
+    const auto of_loop = [&](const Expr& load) {
+      check(load);
+      apart = apart && !slots.contains(load.node().id);
+    };
+    for (const Store& s : step.nest.stores) visit_loads(s.value, check), visit_loads(s.offset, check);
+    for (const Reduce::Result& result : step.results)
+      visit_loads(result.value, check), visit_loads(result.initial, of_loop), visit_loads(result.offset, of_loop);
+    return apart;
+  }
+  static Nest outer_of(const Step& step) {
+    const auto outer = static_cast<std::ptrdiff_t>(step.outer);
+    return {{step.nest.vars.begin(), step.nest.vars.begin() + outer},
+            {step.nest.sizes.begin(), step.nest.sizes.begin() + outer},
+            {}};
+  }
 
   // The step as one nest, if it is that: nests that go through the same indices, of which each reads of others and
   // writes its own place alone, and copies of rows that they have written.
@@ -127,10 +193,10 @@ class Joiner {
   }
 
   // One of the steps of a turn: what those before it have written is the values that they store.
-  class Step : public Rewrite {
+  class OneStep : public Rewrite {
    public:
     using Values = std::vector<std::vector<Expr>>;  // of the steps before, by stores
-    Step(const std::map<SlotId, Written>& written, const Values& before) : written_(written), before_(before) {}
+    OneStep(const std::map<SlotId, Written>& written, const Values& before) : written_(written), before_(before) {}
 
    protected:
     Expr load(const Expr& old, const Expr& offset) override {
@@ -147,13 +213,15 @@ class Joiner {
   };
 
   bool join(const For& loop, Block& result) {
-    const auto n = nest_of(loop);
-    if (!n || target_.in_registers(product_of(n->sizes))) return false;
-    const auto slots = written(*n, loop.var);
-    if (!slots) return false;
+    const auto step = step_of(loop);
+    if (!step || target_.in_registers(product_of(step->nest.sizes))) return false;
+    const Nest& n = step->nest;
+    const auto slots = written(n, loop.var);
+    if (!slots || !are_results_apart(*step, loop.var, *slots)) return false;
     Instructions all;
-    for (const Store& s : n->stores) all.add(s.value);
-    const std::int64_t at_once = steps_a_turn(all, loop.count);
+    for (const Store& s : n.stores) all.add(s.value);
+    for (const Reduce::Result& result : step->results) all.add(result.value);
+    const std::int64_t at_once = std::min(steps_a_turn(all, loop.count), steps_of_results(step->results.size()));
     if (at_once == 1) return false;
     bool own = true, carries = false;
     const auto check = [&](const Expr& load) {
@@ -163,13 +231,15 @@ class Joiner {
       own = own && since.has_value();
       carries = carries || (since && *since > 0 && *since < at_once);
     };
-    for (const Store& s : n->stores) visit_loads(s.value, check), visit_loads(s.offset, check);
+    for (const Store& s : n.stores) visit_loads(s.value, check), visit_loads(s.offset, check);
+    for (const Reduce::Result& result : step->results) visit_loads(result.value, check);
     if (!own || !carries) return false;
     const Dim turns = floor_div(loop.count, at_once), rest = modulo(loop.count, at_once);
-    result.push_back(For{loop.var, turns, {joined(*n, *slots, loop.var, at_once)}, loop.in_order});
+    result.push_back(For{loop.var, turns, {statement_of(joined(*step, *slots, loop.var, at_once))}, loop.in_order});
     if (rest == Dim(0)) return true;
     const std::uint32_t var = f_.vars++;
-    result.push_back(For{var, rest, {alone(*n, loop.var, size(turns * at_once) + variable(var))}, loop.in_order});
+    result.push_back(
+        For{var, rest, {statement_of(alone(*step, loop.var, size(turns * at_once) + variable(var)))}, loop.in_order});
     return true;
   }
   // As many as leave a turn so short that a processor's window holds several elements of it, which wait for none of
@@ -184,13 +254,22 @@ class Joiner {
     return steps;
   }
 
-  Nest joined(const Nest& n, const std::map<SlotId, Written>& slots, std::uint32_t step, std::int64_t at_once) {
-    Nest turn = n;
+  // Each has an accumulator.
+  static std::int64_t steps_of_results(std::size_t results) {
+    constexpr std::size_t most = 8;
+    return results == 0 ? static_cast<std::int64_t>(most)
+                        : static_cast<std::int64_t>(std::bit_floor(most / std::min(results, most)));
+  }
+
+  Step joined(const Step& of, const std::map<SlotId, Written>& slots, std::uint32_t step, std::int64_t at_once) {
+    const Nest& n = of.nest;
+    Step all{n, {}, of.outer};
+    Nest& turn = all.nest;
     turn.stores.clear();
     for (std::size_t i = 0; i < n.vars.size(); ++i) turn.vars[i] = f_.vars++;
-    Step::Values values;
+    OneStep::Values values;
     for (std::int64_t k = 0; k < at_once; ++k) {
-      Step now(slots, values);
+      OneStep now(slots, values);
       now.vars.emplace(step, variable(step) * Expr(at_once) + Expr(k));
       for (std::size_t i = 0; i < n.vars.size(); ++i) now.vars.emplace(n.vars[i], variable(turn.vars[i]));
       std::vector<Expr> of_step;
@@ -199,16 +278,24 @@ class Joiner {
         const bool stays = k + 1 == at_once || slots.at(s.slot).by_step != Dim(0);
         if (stays) turn.stores.push_back({s.slot, now(s.offset), of_step.back(), {}});
       }
+      for (const Reduce::Result& result : of.results)
+        if (k + 1 == at_once || moves_with(result.offset, step)) all.results.push_back(moved(result, now));
       values.push_back(std::move(of_step));
     }
-    return turn;
+    return all;
   }
-  Nest alone(const Nest& n, std::uint32_t step, const Expr& number) {
+  static bool moves_with(const Expr& offset, std::uint32_t step) { return affine(offset)->coefficient(step) != Dim(0); }
+  static Reduce::Result moved(const Reduce::Result& r, Rewrite& to) {
+    return {r.combine, to(r.initial), to(r.value), r.slot, to(r.offset)};
+  }
+  Step alone(const Step& of, std::uint32_t step, const Expr& number) {
     Rewrite now;
     now.vars.emplace(step, number);
-    Nest result = n;
-    for (std::size_t i = 0; i < n.vars.size(); ++i) now.vars.emplace(n.vars[i], variable(result.vars[i] = f_.vars++));
-    for (Store& s : result.stores) s.offset = now(s.offset), s.value = now(s.value);
+    Step result = of;
+    std::vector<std::uint32_t>& vars = result.nest.vars;
+    for (std::size_t i = 0; i < vars.size(); ++i) now.vars.emplace(of.nest.vars[i], variable(vars[i] = f_.vars++));
+    for (Store& s : result.nest.stores) s.offset = now(s.offset), s.value = now(s.value);
+    for (Reduce::Result& r : result.results) r = moved(r, now);
     return result;
   }
 

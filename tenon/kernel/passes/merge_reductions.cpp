@@ -77,6 +77,7 @@ std::optional<Pair> with_same_indices(const Nest& n, const Reduce& r) {
     rewrite.vars.emplace(vars[0], row_major(n.vars, n.sizes));
   pair.reduce.inner_vars = n.vars, pair.reduce.inner_sizes = n.sizes;
   for_each_value(pair.reduce, [&](Expr& value) { value = rewrite(value); });
+  for (Store& s : pair.reduce.stores) s.offset = rewrite(s.offset), s.value = rewrite(s.value);
   return pair;
 }
 
@@ -113,24 +114,47 @@ std::optional<Reduce> over(const Reduce& r, const Dim& indices) {
   return wide;
 }
 
-// Whether vectors go along the rows that a reduction sums, as they go along those of a nest: these are long, and each
-// load is along them.
-bool goes_along_rows(const Reduce& r) {
+// Whether vectors go along what a reduction sums: that is long, and each load is along it, or the same for all.
+bool goes_along(const Reduce& r, const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
   constexpr std::int64_t long_row = 64;
-  if (r.inner_sizes.empty() || !at_least(r.inner_sizes.back() - long_row, 0)) return false;
+  if (sizes.empty() || !at_least(sizes.back() - long_row, 0)) return false;
   bool along = true;
   visit_loads_of_values(r, [&](const Expr& load) {
     const auto offset = affine(load.operand(0));
-    along = along && offset && at_most(offset->coefficient(r.inner_vars.back()), 1) &&
-            at_least(offset->coefficient(r.inner_vars.back()), 0);
+    along = along && offset && at_most(offset->coefficient(vars.back()), 1) &&
+            at_least(offset->coefficient(vars.back()), 0);
   });
   return along;
 }
+bool goes_along_rows(const Reduce& r) { return goes_along(r, r.inner_vars, r.inner_sizes); }
+// Or along what it gives, one result a lane.
+bool goes_along_columns(const Reduce& r) { return r.stores.empty() && goes_along(r, r.outer_vars, r.outer_sizes); }
+
+std::set<SlotId> places_of(const Reduce& r) {
+  std::set<SlotId> places;
+  for (const Reduce::Result& result : r.results()) places.insert(result.slot);
+  return places;
+}
+
+// What a nest stores, and behind it a reduction of the same indices.
+std::optional<Reduce> at_once(const Nest& n, Reduce r) {
+  ReadStored from_nest(n);
+  for_each_value(r, [&](Expr& value) { value = from_nest(value); });
+  if (from_nest.elsewhere) return {};
+  if (r.stores.empty()) {
+    r.stores = n.stores;
+    return r;
+  }
+  auto all = one_behind_other(n, Nest{n.vars, n.sizes, r.stores});
+  if (!all) return {};
+  r.stores = std::move(all->stores);
+  return r;
+}
 
 std::optional<Reduce> merged(const Nest& n, const Reduce& of, const Target& target) {
-  if (!n.independent || n.sizes.empty() || of.inner_sizes.empty() || !of.stores.empty()) return {};
+  if (!n.independent || n.sizes.empty() || of.inner_sizes.empty()) return {};
   if (target.in_registers(product_of(n.sizes))) return {};  // written out, so that its slots become registers
-  const std::optional<Reduce> wide = over(of, product_of(n.sizes));
+  const std::optional<Reduce> wide = of.stores.empty() ? over(of, product_of(n.sizes)) : of;
   if (!wide) return {};
   const Reduce& r = *wide;
   if (!r.outer_vars.empty() && !goes_along_rows(r)) return {};
@@ -142,26 +166,57 @@ std::optional<Reduce> merged(const Nest& n, const Reduce& of, const Target& targ
         if (n.stores[k].slot == n.stores[i].slot && !are_apart(n, n.stores[k], n.stores[i])) return {};
   }
   const auto is_written = [&](const Expr& load) { return written.contains(load.node().id); };
-  bool apart = true;  // the nest and the places of the results
-  const std::vector<Reduce::Result> results = r.results();
-  std::set<SlotId> places;
-  for (const Reduce::Result& result : results) places.insert(result.slot);
+  const std::set<SlotId> places = places_of(r);
+  bool apart = true, reads = false;
   visit_slots(n, [&](SlotId slot, bool) { apart = apart && !places.contains(slot); });
-  for (const Reduce::Result& result : results)
+  for (const Reduce::Result& result : r.results())
     for (const Expr& e : {result.offset, result.initial})
       visit_loads(e, [&](const Expr& load) { apart = apart && !is_written(load); });
-  if (!apart) return {};
-  bool reads = false;
   visit_loads_of_values(r, [&](const Expr& load) { reads = reads || is_written(load); });
-  if (!reads) return {};
+  for (const Store& s : r.stores) visit_loads(s.value, [&](const Expr& load) { reads = reads || is_written(load); });
+  if (!apart || !reads) return {};
   const auto pair = with_same_indices(n, r);
-  if (!pair) return {};
-  ReadStored from_nest(pair->nest);
-  Reduce result = pair->reduce;
-  for_each_value(result, [&](Expr& value) { value = from_nest(value); });
-  if (from_nest.elsewhere) return {};
-  result.stores = pair->nest.stores;
-  return result;
+  return pair ? at_once(pair->nest, pair->reduce) : std::nullopt;
+}
+
+// Two reductions of the same indices, of which both read something.
+std::optional<Reduce> merged(const Reduce& first, const Reduce& of) {
+  std::vector<std::uint32_t> vars = first.outer_vars;
+  vars.insert(vars.end(), first.inner_vars.begin(), first.inner_vars.end());
+  Sizes sizes = first.outer_sizes;
+  sizes.insert(sizes.end(), first.inner_sizes.begin(), first.inner_sizes.end());
+  const std::optional<Reduce> wide = of.stores.empty() ? over(of, product_of(sizes)) : of;
+  if (!wide || wide->outer_sizes != first.outer_sizes || wide->inner_sizes != first.inner_sizes) return {};
+  if (first.others.size() + wide->others.size() + 2 > static_cast<std::size_t>(most_results)) return {};
+  if (!(goes_along_rows(first) && goes_along_rows(*wide)) && !(goes_along_columns(first) && goes_along_columns(*wide)))
+    return {};
+  const std::set<SlotId> before = places_of(first), behind = places_of(*wide);
+  bool apart = true, both = false;
+  std::set<SlotId> read;
+  visit_loads_of_values(first, [&](const Expr& load) { read.insert(load.node().id); });
+  visit_loads_of_values(*wide, [&](const Expr& load) { both = both || read.contains(load.node().id); });
+  visit_slots(first, [&](SlotId slot, bool) { apart = apart && !behind.contains(slot); });
+  visit_slots(of, [&](SlotId slot, bool) { apart = apart && !before.contains(slot); });
+  for (const Store& s : of.stores) apart = apart && !touches(first, s.slot);
+  std::set<SlotId> stored;
+  for (const Store& s : first.stores) stored.insert(s.slot);
+  for (const Reduce::Result& result : wide->results())
+    for (const Expr& e : {result.offset, result.initial})
+      visit_loads(e, [&](const Expr& load) { apart = apart && !stored.contains(load.node().id); });
+  if (!apart || !both) return {};
+  Rewrite rename;
+  for (std::size_t i = 0; i < vars.size(); ++i) {
+    const std::size_t outer = wide->outer_vars.size();
+    rename.vars.emplace(i < outer ? wide->outer_vars[i] : wide->inner_vars[i - outer], variable(vars[i]));
+  }
+  Statement renamed = *wide;
+  for_each_expression(renamed, [&](Expr& e) { e = rename(e); });
+  const auto r = at_once(Nest{vars, sizes, first.stores}, std::get<Reduce>(std::move(renamed.held())));
+  if (!r) return {};
+  Reduce all = first;
+  all.stores = r->stores;
+  for (Reduce::Result& result : r->results()) all.others.push_back(std::move(result));
+  return all;
 }
 
 class Merger {
@@ -173,24 +228,31 @@ class Merger {
     Block result;
     for (Statement& s : statements) {
       for_each_block(s, [&](Block& inside) { block(inside); });
-      const auto* r = std::get_if<Reduce>(&s.held());
-      const auto* n = r == nullptr || result.empty() ? nullptr : std::get_if<Nest>(&result.back().held());
-      if (n != nullptr)
-        if (auto both = merged(*n, *r, target_)) {
-          drop_what_nobody_reads(*both, {&result.back(), &s});
-          result.back() = std::move(*both);
-          continue;
-        }
+      while (!result.empty() && join(result.back(), s)) result.pop_back();
       result.push_back(std::move(s));
     }
     statements = std::move(result);
   }
 
  private:
+  // Makes one reduction of a statement and the one behind it.
+  bool join(const Statement& before, Statement& s) const {
+    const auto* r = std::get_if<Reduce>(&s.held());
+    if (r == nullptr) return false;
+    std::optional<Reduce> both;
+    if (const auto* n = std::get_if<Nest>(&before.held()))
+      both = merged(*n, *r, target_);
+    else if (const auto* first = std::get_if<Reduce>(&before.held()))
+      both = merged(*first, *r);
+    if (!both) return false;
+    drop_what_nobody_reads(*both, before, s);
+    s = std::move(*both);
+    return true;
+  }
   // Stores of what these statements alone touched.
-  void drop_what_nobody_reads(Reduce& both, std::initializer_list<const Statement*> before) const {
+  void drop_what_nobody_reads(Reduce& both, const Statement& first, const Statement& second) const {
     std::map<SlotId, int> inside;
-    for (const Statement* s : before) visit_slots(*s, [&](SlotId slot, bool) { ++inside[slot]; });
+    for (const Statement* s : {&first, &second}) visit_slots(*s, [&](SlotId slot, bool) { ++inside[slot]; });
     std::set<SlotId> read;
     const auto note = [&](const Expr& load) { read.insert(load.node().id); };
     visit_loads_of_values(both, note);
