@@ -1,8 +1,8 @@
 #include "tenon/kernel/passes/merge_reductions.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "tenon/kernel/analysis/joined_nests.h"
 #include "tenon/kernel/analysis/rows.h"
@@ -12,6 +12,7 @@ namespace tenon::kernel {
 namespace {
 
 constexpr std::int64_t most_results = 16;
+constexpr std::size_t most_stores = 16;  // so that what is in front is looked at few times
 
 std::optional<Dim> absolute(const Dim& x) {
   if (at_least(x, 0)) return x;
@@ -153,6 +154,7 @@ std::optional<Reduce> at_once(const Nest& n, Reduce r) {
 
 std::optional<Reduce> merged(const Nest& n, const Reduce& of, const Target& target) {
   if (!n.independent || n.sizes.empty() || of.inner_sizes.empty()) return {};
+  if (n.stores.size() + of.stores.size() > most_stores) return {};
   if (target.in_registers(product_of(n.sizes))) return {};  // written out, so that its slots become registers
   const std::optional<Reduce> wide = of.stores.empty() ? over(of, product_of(n.sizes)) : of;
   if (!wide) return {};
@@ -236,7 +238,7 @@ class Merger {
 
  private:
   // Makes one reduction of a statement and the one behind it.
-  bool join(const Statement& before, Statement& s) const {
+  bool join(const Statement& before, Statement& s) {
     const auto* r = std::get_if<Reduce>(&s.held());
     if (r == nullptr) return false;
     std::optional<Reduce> both;
@@ -245,26 +247,29 @@ class Merger {
     else if (const auto* first = std::get_if<Reduce>(&before.held()))
       both = merged(*first, *r);
     if (!both) return false;
-    drop_what_nobody_reads(*both, before, s);
+    count(before, -1), count(s, -1);
+    drop_what_nobody_reads(*both);
     s = std::move(*both);
+    count(s, 1);
     return true;
   }
-  // Stores of what these statements alone touched.
-  void drop_what_nobody_reads(Reduce& both, const Statement& first, const Statement& second) const {
-    std::map<SlotId, int> inside;
-    for (const Statement* s : {&first, &second}) visit_slots(*s, [&](SlotId slot, bool) { ++inside[slot]; });
+  void count(const Statement& s, int times) {
+    visit_slots(s, [&](SlotId slot, bool) { references_[slot] += times; });
+  }
+  // Of stores to what no other statement touches.
+  void drop_what_nobody_reads(Reduce& both) const {
     std::set<SlotId> read;
     const auto note = [&](const Expr& load) { read.insert(load.node().id); };
     visit_loads_of_values(both, note);
     for (const Store& s : both.stores) visit_loads(s.value, note), visit_loads(s.offset, note);
     std::erase_if(both.stores, [&](const Store& s) {
-      return f_.slots[s.slot].temporary() && inside.at(s.slot) == references_[s.slot] && !read.contains(s.slot);
+      return f_.slots[s.slot].temporary() && references_[s.slot] == 0 && !read.contains(s.slot);
     });
   }
 
   const Function& f_;
   const Target& target_;
-  const std::vector<int> references_;
+  std::vector<int> references_;  // of each slot, by all statements
 };
 
 }  // namespace
