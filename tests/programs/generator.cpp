@@ -194,7 +194,7 @@ class Generator {
       case 0:
         return stop_gradient(x);
       case 1:
-        return inexact(x) ? is_finite(x) : x;
+        return inexact(x) && !is_powers(x.dtype()) ? is_finite(x) : x;  // numbers without a sign are not classified
       default:
         return integer(x) ? count_nonzero(x) : x;
     }
