@@ -34,6 +34,8 @@ constexpr std::size_t most_loops = 64;   // of a Program
 constexpr double block_bytes = 1 << 14;  // of a long row's lanes, a part of the first-level cache
 constexpr std::size_t vector_bytes = 64;
 constexpr double longest_row = 8;  // that a step writes out, elements for each lane
+// Of a step that sums its lanes: what registers hold of it; and sums of a turn, results of one reduction.
+constexpr double longest_summed = 10, most_sums = 16;
 
 class PairSearch {
  public:
@@ -366,7 +368,7 @@ class PairSearch {
                                         !few_in_order(program_.eqns()[end.eqn]) && end.sizes[at(end.of.lane)].known() &&
                                         std::ranges::count(end.axes, end.of.lane) == 0 && !has_comparison(end);
                                }) &&
-           widest_row(loop).first < longest_row;
+           widest_row(loop).first <= longest_summed;
   }
   bool are_sides(const PairLoop& one, const PairLoop& other) const {
     const auto is_costly = [&](const PairPart& part) {
@@ -469,7 +471,8 @@ class PairSearch {
       loop.part = whole || blocks_are_small() ? part : vectors * vector;
     }
     loop.parts = (lanes + loop.part - 1) / loop.part;
-    loop.together = std::min<std::int64_t>(4, loop.steps.value());
+    loop.together = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_sums / widest), 1, 4);
+    loop.together = std::min(loop.together, loop.steps.value());
   }
   bool has_tiles(const PairEnd& end) const {
     return (end.product && is_tile(program_, program_.eqns()[end.eqn], &end)) ||

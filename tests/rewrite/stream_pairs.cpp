@@ -287,9 +287,10 @@ TEST(Pairs, SumsLeaveFactorsOut) {
 // What reads the pairs by rows of x and by rows of y is of one loop: the exponentials are computed once.
 TEST(Pairs, OfBothSidesShareALoop) {
   const auto loss = [](const Array& x, const Array& y, const Array& b) { return sum(dot(gaussian(x, y), b)); };
-  for (const std::int64_t n : {M, N}) {
-    const Array y = zeros({n, D}, DType::f64), b = zeros({n}, DType::f64);
-    const ProgramRef p = compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x0(), y, b))), q = streamed(p);
+  for (const auto& [n, dimensions] : {std::pair(M, D), std::pair(N, D), std::pair(N, std::int64_t(9))}) {
+    const Array x = zeros({M, dimensions}, DType::f64), y = zeros({n, dimensions}, DType::f64),
+                b = zeros({n}, DType::f64);
+    const ProgramRef p = compose_views(inline_calls(trace(grad<0, 1, 2>(loss))(x, y, b))), q = streamed(p);
     EXPECT_EQ(std::ranges::count_if(q->eqns(), [](const Eqn& eqn) { return eqn.op == &loop_op(); }), 1) << q;
     for (const Eqn& eqn : q->eqns()) {
       if (eqn.op != &loop_op()) continue;

@@ -12,7 +12,7 @@ namespace tenon::kernel {
 namespace {
 
 constexpr std::int64_t most_results = 16;
-constexpr std::size_t most_stores = 16;  // so that what is in front is looked at few times
+constexpr std::size_t most_stores = 64;  // so that what is in front is looked at few times
 
 std::optional<Dim> absolute(const Dim& x) {
   if (at_least(x, 0)) return x;
