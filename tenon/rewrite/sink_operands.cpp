@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "tenon/base/estimate.h"
@@ -100,7 +101,7 @@ class Sink {
     Able able;
     for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
       const Var v = loop.in[i];
-      if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
+      if (!has_rows(program_.type(v))) continue;
       const Type& type = program_.type(v);
       if (type.shape[0] == Dim(0) || (row_shape(type).elements().value() < shortest_row() && !is_fill(v))) continue;
       if (is_stored(v, loop)) continue;
@@ -181,8 +182,12 @@ class Sink {
   // Whether memory has it anyway, without this loop.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];
-    return made == nullptr || rule_of<LowerElement>(*made->op) == nullptr ||
-           stored_for_[v] > std::ranges::count(loop.in, v);
+    return made == nullptr || rule_of<LowerElement>(*made->op) == nullptr || stored_for_[v] > times_by_step(v, loop);
+  }
+  // How often the steps of a loop read rows of it.
+  static std::ptrdiff_t times_by_step(Var v, const Eqn& loop) {
+    const LoopRoles roles(loop.params.as<LoopParams>());
+    return std::ranges::count(loop.in | std::views::drop(roles.consts + roles.carries), v);
   }
 
   // Elementwise, for nobody else, and of long rows of a large array, while the steps do no more than such things: it

@@ -90,6 +90,15 @@ const Case cases[]{
        return both(scanned(turned(broadcast_in_dim(row, {2, steps, width / 2}, {0, 2}))));
      },
      1, 0},
+    {"BatchFirstReadTwice",
+     [](Array x, Array, Array) {
+       const Array rows = turned(batches(x));
+       const auto step = [](const Array& c, const std::pair<Array, Array>& xs) {
+         return std::pair(c * xs.first + xs.second, c - xs.second);
+       };
+       return both(scan(step, zeros({width}, x.dtype()), std::pair(rows, rows)));
+     },
+     2, 0},
     {"LastAxisFirst",  // rows would not lie along memory
      [](Array x, Array, Array) {
        return both(scanned(reshape(transpose(sort(reshape(x, {width / 2, 2, steps}), 2), {2, 1, 0}), {steps, width})));
@@ -141,7 +150,7 @@ const Case cases[]{
                 zeros_like(z(0)), std::pair(z, z))
                .first};
      },
-     2, 2},
+     2, 0},
     {"ReadByOneLoopAndMadeForAnother",
      [](Array x, Array y, Array w) {
        const Array mask = convert(broadcast_in_dim(w(slice(0, steps)) > 0, {steps, width}, {0}), x.dtype());
