@@ -315,6 +315,8 @@ Array guarded_scatter(const Params& params, Arrays operands, const Array& runnin
   return bind_op(scatter_info, params, operands)[0];
 }
 
+const OpInfo& scatter_op() { return scatter_info; }
+
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates) {
   return gather_back(params.as<ScatterParams>(), x, indices, updates);
 }
@@ -322,6 +324,37 @@ Array rows_of_scatter(const Params& params, const Array& x, const Array& indices
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows) {
   const auto& p = params.as<ScatterParams>();
   return bind1(scatter_info, params_of(ScatterKind::set, axes_of(p), options_of(p)), {x, indices, rows});
+}
+
+std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params& params, const Array& x,
+                                                                    const Array& indices, const Array& updates) {
+  const auto& p = params.as<ScatterParams>();
+  if (p.map != std::vector<std::int64_t>{0} || !p.batch.empty()) return {};
+  if (x.dtype() == DType::bool_ && p.kind != ScatterKind::set) return {};
+  const IndexGeometry g = index_geometry("scatter", axes_of(p), x.type(), indices.type());
+  const std::vector<Dim> part = slice_sizes_of(g, x.rank(), updates.shape());
+  if (part[0] != Dim(1) || !std::equal(part.begin() + 1, part.end(), x.shape().begin() + 1)) return {};
+  std::vector<std::int64_t> order;
+  for (const auto* axes : {&g.lane_axes, &g.window_axes})
+    for (const std::size_t axis : *axes) order.push_back(static_cast<std::int64_t>(axis));
+  Dim n = 1;
+  for (const std::size_t axis : g.lane_axes) n = n * updates.shape()[axis];
+  const Array rows = reshape(transpose(updates, order), x.shape().without_axis(0).with_axis(0, n));
+  return [kind = p.kind, rows](const Array& old) {
+    switch (kind) {
+      case ScatterKind::set:
+        return rows;
+      case ScatterKind::add:
+        return old + rows;
+      case ScatterKind::mul:
+        return old * rows;
+      case ScatterKind::min:
+        return min(old, rows);
+      case ScatterKind::max:
+        return max(old, rows);
+    }
+    return rows;
+  };
 }
 
 std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,

@@ -83,6 +83,12 @@ Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, co
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 
+// Of a scatter to whole rows of x, of its first axis: what these become, as a function of the rows that are there, one
+// for each index in the indices' order. Nothing of other scatters.
+std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params& params, const Array& x,
+                                                                    const Array& indices, const Array& updates);
+const OpInfo& scatter_op();
+
 // An update that overwrites whole rows of x, of some axis, with others: `count` rows from the one whose number is the
 // single element of operand `number`, moved inside or left out where they reach out. Operand `rows` holds their
 // elements in the order of x's axes. Nothing of updates that combine, or that write elsewhere.

@@ -1,4 +1,4 @@
-// Reads at indices that follow from counting: parts of arrays, whose code knows where they are.
+// Reads and updates at indices that follow from counting: parts of arrays, whose code knows where they are.
 #include <cstdlib>
 
 #include "tenon/ops/arithmetic.h"
@@ -115,15 +115,22 @@ Array rows_from(const Array& x, const Progression& p) {
   return p.step < 0 ? reverse(rows, {0}) : rows;
 }
 
-// x[arange(3) + 2] is x[2:5].
-MaybeArray as_slice(const Match& m) {
-  const Eqn& eqn = *m.maker(m.root());
-  const Array &x = m[0], &indices = m[1];
+// The rows of x that indices name, where these are a progression within it.
+Found rows_of(const Match& m, const Array& x, const Array& indices) {
   if (x.rank() == 0 || !x.shape()[0].known() || indices.rank() != 2 || indices.shape()[1] != Dim(1)) return {};
   const Found p = Counting(m).of(indices);
   if (!p || (p->step == 0 && indices.shape()[0] != Dim(1)) || (p->step != 0 && p->axis != 0) || p->least() < 0 ||
       p->most() >= x.shape()[0].value() || p->count == 0)
     return {};
+  return p;
+}
+
+// x[arange(3) + 2] is x[2:5].
+MaybeArray as_slice(const Match& m) {
+  const Eqn& eqn = *m.maker(m.root());
+  const Array &x = m[0], &indices = m[1];
+  const Found p = rows_of(m, x, indices);
+  if (!p) return {};
   const auto read = rows_of_gather(eqn.params, x.type(), indices);
   return read ? MaybeArray(read->result(rows_from(x, *p))) : std::nullopt;
 }
@@ -146,8 +153,45 @@ RuleRef counted_rows() {
                                                }});
 }
 
+// x.at[arange(3) + 2].set(y) is x with y in place of x[2:5]; other updates combine these rows with what is there.
+MaybeArray as_updated_slice(const Match& m) {
+  const Eqn& eqn = *m.maker(m.root());
+  const Array &x = m[0], &indices = m[1], &updates = m[2];
+  const Found p = rows_of(m, x, indices);
+  if (!p || std::abs(p->step) > 1) return {};
+  const auto updated = rows_updated(eqn.params, x, indices, updates);
+  if (!updated) return {};
+  const Array rows = (*updated)(rows_from(x, *p));
+  std::vector<Array> start(x.rank(), Array(std::int64_t(0)));
+  start[0] = Array(p->least());
+  return dynamic_update_slice(x, p->step < 0 ? reverse(rows, {0}) : rows, start);
+}
+
+RuleRef counted_updates() {
+  using Holes = std::span<const Array>;
+  const auto examples = [] {
+    std::vector<Rule::Example> all;
+    const Type x = Type::array(DType::f32, {Dim(8), Dim(3)}), y = Type::array(DType::f32, {Dim(4), Dim(3)});
+    const auto update = [&](ScatterKind kind, const std::function<Array()>& rows) {
+      all.push_back({{x, y}, [=](Holes h) {
+                       return scatter_at(kind, h[0], std::vector{rows()}, {0}, h[1], {.hints = {.unique = true}});
+                     }});
+    };
+    for (const ScatterKind kind :
+         {ScatterKind::set, ScatterKind::add, ScatterKind::mul, ScatterKind::min, ScatterKind::max})
+      update(kind, [] { return arange(4) + 2; });
+    update(ScatterKind::set, [] { return 7 - arange(4); });
+    update(ScatterKind::add, [] { return arange(4) - 4; });
+    return all;
+  };
+  return std::make_shared<const Rule>(Rule{.name = "x.at[arange] as an update of a slice",
+                                           .replacement = as_updated_slice,
+                                           .roots = [](const OpInfo& op) { return &op == &scatter_op(); },
+                                           .applies_to = examples});
+}
+
 }  // namespace
 
-std::vector<RuleRef> index_rules() { return {counted_rows()}; }
+std::vector<RuleRef> index_rules() { return {counted_rows(), counted_updates()}; }
 
 }  // namespace tenon
