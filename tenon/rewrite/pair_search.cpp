@@ -347,7 +347,8 @@ class PairSearch {
         PairLoop &one = loops_[i], &other = loops_[k];
         const std::uint64_t bits[] = {std::uint64_t(1) << i, std::uint64_t(1) << k};
         if (!may_share(other) || !are_sides(one, other) || (all_needs(one.needs) & bits[1]) != 0 ||
-            (all_needs(other.needs) & bits[0]) != 0)
+            (all_needs(other.needs) & bits[0]) != 0 ||
+            sums_a_step(one.steps.value() > other.steps.value() ? one : other) > most_sums)
           continue;
         PairLoop turned = std::exchange(other, {});
         if (one.steps.value() > turned.steps.value())
@@ -369,6 +370,12 @@ class PairSearch {
                                         std::ranges::count(end.axes, end.of.lane) == 0 && !has_comparison(end);
                                }) &&
            widest_row(loop).first <= longest_summed;
+  }
+  // Elements that a step has for each lane of what the loop reduces.
+  static double sums_a_step(const PairLoop& loop) {
+    double sums = 0;
+    for (const PairEnd& end : loop.ends) sums += beside_lanes(end.sizes, end.of);
+    return sums;
   }
   bool are_sides(const PairLoop& one, const PairLoop& other) const {
     const auto is_costly = [&](const PairPart& part) {
