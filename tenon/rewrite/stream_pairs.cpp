@@ -354,6 +354,10 @@ class PairsRebuild : PairParts {
       const Array all = has_rest_ ? slice_in_dim(sums, 0, steps_, 0) : sums;
       return convert(in_order(all, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
     }
+    if (end.product && reduces_turns(end))  // other axes that it sums are gone
+      std::erase_if(axes, [&](std::int64_t axis) {
+        return axis != end.of.loop && axis != block_axis && std::ranges::count(end.axes, axis) > 0;
+      });
     std::vector<std::int64_t> first;
     bool lanes_too = false;
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -338,6 +338,15 @@ TEST(Pairs, OfProductsOfLongRows) {
       inline_calls(trace(grad<0, 2>(loss))(zeros({M, 32}, dtype), zeros({N, 32}, dtype), zeros({N, 16}, dtype))));
   expect_streamed(p);
 }
+// Such blocks sum every axis but the lanes, not the steps' alone.
+TEST(Pairs, OfProductsThatSumTwoAxes) {
+  const auto f = [](const Array& x, const Array& y, const Array& v) {
+    const Shape all{M, N, D};
+    const Array off = broadcast_in_dim(x, all, {0, 2}) - broadcast_in_dim(y, all, {1, 2});
+    return einsum("ijk,jkc->ic", exp(-square(off)), v);
+  };
+  expect_streamed(compose_views(inline_calls(trace(f)(x0(), y0(), zeros({N, D, 16}, DType::f64)))));
+}
 TEST(Pairs, OfBatches) {
   const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };
   const auto three = [](const Array& x) {
