@@ -138,7 +138,7 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
            [=](Function& f) { compute_updates(f, target); }),
       pass("merge_reductions", "reductions of what the nest before stores, or of what another one reads, with these",
            [=](Function& f) { merge_reductions(f, target); }),
-      pass("join_steps", "steps of a loop that is one nest, several in one nest",
+      pass("join_steps", "steps of a loop that is one nest, or one reduction, several in one",
            [=](Function& f) { join_steps(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",
            kernel::read_numbers),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "tenon/base/dim_fold.h"
 #include "tenon/base/error.h"
@@ -14,6 +15,24 @@ double estimate(const Sizes& sizes) {
   double product = 1;
   for (const Dim& s : sizes) product *= estimate(s);
   return product;
+}
+
+std::vector<Reduce::Result> Reduce::results() const {
+  std::vector<Result> all{{combine, initial, value, slot, offset}};
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+void Reduce::set_results(std::vector<Result> all) {
+  combine = all[0].combine, initial = all[0].initial, value = all[0].value;
+  slot = all[0].slot, offset = all[0].offset;
+  all.erase(all.begin());
+  others = std::move(all);
+}
+Nest Reduce::stores_everywhere() const {
+  Nest nest{outer_vars, outer_sizes, stores, true, where};
+  nest.vars.insert(nest.vars.end(), inner_vars.begin(), inner_vars.end());
+  nest.sizes.insert(nest.sizes.end(), inner_sizes.begin(), inner_sizes.end());
+  return nest;
 }
 
 std::optional<std::int64_t> bound_of(const Dim& size) {

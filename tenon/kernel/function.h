@@ -103,11 +103,9 @@ struct Reduce {
   std::vector<Store> stores;
   Source where;
   std::vector<Result> others = {};
-  std::vector<Result> results() const {  // all of them
-    std::vector<Result> all{{combine, initial, value, slot, offset}};
-    all.insert(all.end(), others.begin(), others.end());
-    return all;
-  }
+  std::vector<Result> results() const;  // all of them
+  void set_results(std::vector<Result> all);
+  Nest stores_everywhere() const;  // the stores alone, at all indices, the outer ones first
 };
 
 // Why there is a copy; outside of everything but reports.

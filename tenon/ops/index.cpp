@@ -7,6 +7,7 @@
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/index_axes.h"
 #include "tenon/ops/points.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
@@ -239,23 +240,6 @@ Array element_at(const Resolved& index) {
   return reshape(part, without_numbers(part.shape(), index.taken));
 }
 
-Array combined(ScatterKind kind, const Array& old, const Array& value) {
-  const bool logical = old.dtype() == DType::bool_;
-  switch (kind) {
-    case ScatterKind::add:
-      return logical ? old | value : old + value;
-    case ScatterKind::mul:
-      return logical ? old & value : old * value;
-    case ScatterKind::min:
-      return min(old, value);
-    case ScatterKind::max:
-      return max(old, value);
-    case ScatterKind::set:
-      break;
-  }
-  return broadcast_to(value, old.shape());
-}
-
 // Whether b's sizes are those of a's last axes, or 1.
 bool broadcasts(const Shape& b, const Shape& a) {
   if (b.rank() > a.rank()) return false;
@@ -301,7 +285,7 @@ Array put(ScatterKind kind, const Resolved& index, const Array& value, const Sca
     Shape block = shape;
     for (std::size_t i = 0; i < index.taken.size(); ++i) block[i] = index.taken[i].count;
     Array part = reshape(fitted(index.name, value, without_numbers(block, index.taken), index.x), block);
-    if (kind != ScatterKind::set) part = combined(kind, ranges_of(index), part);
+    if (kind != ScatterKind::set) part = combined_with(kind, ranges_of(index), part);
     return with_block(index, part);
   }
   std::vector<Taken> inner = index.taken;
@@ -434,7 +418,7 @@ Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> p
     for (std::size_t i = 0; i < mask->rank(); ++i) rest = rest.without_axis(0);
     for (std::size_t i = 0; i < rest.rank(); ++i) wide.push_back(1);
     if (y.rank() <= rest.rank() && broadcasts(y.shape(), rest))
-      return where(reshape(*mask, wide), combined(kind, x, y), x);
+      return where(reshape(*mask, wide), combined_with(kind, x, y), x);
   }
   const Resolved at = resolve(name, x, parts);
   return reshape(put(kind, at, y, options), x->shape());

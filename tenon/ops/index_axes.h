@@ -36,6 +36,9 @@ void require_index_dtype(std::string_view op, const Type& type);
 IndexAxes batch_axes(const IndexAxes& axes, std::size_t x_rank, bool x_batched, bool indices_batched, const Dim& lanes,
                      std::vector<Dim>& slice_sizes);
 
+// Elements with the others that a scatter of that kind puts there; they broadcast to its shape.
+Array combined_with(ScatterKind kind, const Array& old, const Array& value);
+
 // Walks over slices: `f` gets the offset of a slice's first element in x, or -1 where it lies outside and `mode` is
 // fill, and in `windowed`. x and `windowed` are row-major of these sizes.
 struct SliceWalk {

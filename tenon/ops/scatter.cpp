@@ -317,6 +317,23 @@ Array guarded_scatter(const Params& params, Arrays operands, const Array& runnin
 
 const OpInfo& scatter_op() { return scatter_info; }
 
+Array combined_with(ScatterKind kind, const Array& old, const Array& value) {
+  const bool logical = old.dtype() == DType::bool_;
+  switch (kind) {
+    case ScatterKind::add:
+      return logical ? old | value : old + value;
+    case ScatterKind::mul:
+      return logical ? old & value : old * value;
+    case ScatterKind::min:
+      return min(old, value);
+    case ScatterKind::max:
+      return max(old, value);
+    case ScatterKind::set:
+      break;
+  }
+  return broadcast_to(value, old.shape());
+}
+
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates) {
   return gather_back(params.as<ScatterParams>(), x, indices, updates);
 }
@@ -340,21 +357,7 @@ std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params
   Dim n = 1;
   for (const std::size_t axis : g.lane_axes) n = n * updates.shape()[axis];
   const Array rows = reshape(transpose(updates, order), x.shape().without_axis(0).with_axis(0, n));
-  return [kind = p.kind, rows](const Array& old) {
-    switch (kind) {
-      case ScatterKind::set:
-        return rows;
-      case ScatterKind::add:
-        return old + rows;
-      case ScatterKind::mul:
-        return old * rows;
-      case ScatterKind::min:
-        return min(old, rows);
-      case ScatterKind::max:
-        return max(old, rows);
-    }
-    return rows;
-  };
+  return [kind = p.kind, rows](const Array& old) { return combined_with(kind, old, rows); };
 }
 
 std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,

@@ -277,8 +277,8 @@ class HoistSearch {
     return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
-  // Of few numbers that each step of such a loop leaves of many others are made behind it, so that threads share a
-  // step.
+  // Whether a reduction takes few numbers of a step that has many others: it stays behind the loop, so that threads
+  // share a step.
   bool is_of_few(const Hoist& hoist, std::size_t e) const {
     constexpr double many_each = 16, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];
@@ -286,10 +286,11 @@ class HoistSearch {
     const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
+    const double turns = estimate(*p.length);
     for (std::size_t i = 0; i < loop.out.size(); ++i) {
       const Type& out = type(loop.out[i]);
       if (!out.is_array()) continue;
-      const double all = estimate(out.shape.elements()), turns = estimate(*p.length);
+      const double all = estimate(out.shape.elements());
       const double turn = i < static_cast<std::size_t>(p.carries) ? all : all / std::max(turns, 1.);
       if (turn >= many_each * row && (blocks_are_small() || turn * turns >= least)) return true;
     }

@@ -18,7 +18,7 @@ namespace tenon {
 void PairParts::enter(const PairLoop& pairs) {
   together_ = pairs.together;
   block_ = pairs.block;
-  parts_ = pairs.parts, part_ = pairs.part;
+  part_ = pairs.part;
   tiles_ = pairs.tiles;
   steps_ = substitute(pairs.steps, replay_.sizes());
   has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
@@ -60,12 +60,14 @@ Shape PairParts::shape_of(const std::vector<Dim>& sizes, const PairPart& part) c
                   : one_lane_ && axis == part.lane  ? Dim(1)
                   : axis == block_axis              ? Dim(blocks_of(sizes[at(part.lane)].value()))
                   : block_ > 0 && axis == part.lane ? Dim(block_)
-                  : parts_ > 0 && axis == part.lane ? Dim(parts_ * part_)
+                  : part_ > 0 && axis == part.lane  ? Dim(in_whole_parts(sizes[at(axis)].value()))
                                                     : substitute(sizes[at(axis)], replay_.sizes()));
   return Shape(own);
 }
 
 std::int64_t PairParts::blocks_of(std::int64_t lanes) const { return (lanes + block_ - 1) / block_; }
+
+std::int64_t PairParts::in_whole_parts(std::int64_t lanes) const { return (lanes + part_ - 1) / part_ * part_; }
 
 Array PairParts::in_blocks(Array x) const {
   if (block_ == 0) return x;
@@ -99,8 +101,9 @@ Array PairParts::laid_out(const PairPart& leaf) const {
   if (leaf.loop == no_axis && leaf.lane == no_axis) return ordered;
   if (leaf.loop == no_axis) {
     const auto last = static_cast<std::int64_t>(x.rank()) - 1;
-    const std::int64_t more = parts_ == 0 ? 0 : parts_ * part_ - ordered.shape()[at(last)].value();
-    return more > 0 ? padded(ordered, last, more) : in_blocks(ordered);
+    if (part_ == 0) return in_blocks(ordered);
+    const std::int64_t lanes = ordered.shape()[at(last)].value(), more = in_whole_parts(lanes) - lanes;
+    return more == 0 ? ordered : padded(ordered, last, more);
   }
   const std::int64_t more = has_rest_ ? all_turns().value() * together_ - steps_.value() : 0;
   return by_turn(has_rest_ ? padded(ordered, 0, more) : ordered, together_);

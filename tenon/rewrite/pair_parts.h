@@ -40,6 +40,8 @@ class PairParts {
   // The shape of a part, of an array of such sizes.
   Shape shape_of(const std::vector<Dim>& sizes, const PairPart& part) const;
   std::int64_t blocks_of(std::int64_t lanes) const;
+  // With those that the last part of the lanes lacks.
+  std::int64_t in_whole_parts(std::int64_t lanes) const;
   // What has all lanes along the last axis, with blocks of them along the first; the last block has some more.
   Array in_blocks(Array x) const;
   // All lanes again along the last axis of what has blocks of them along the first.
@@ -68,10 +70,10 @@ class PairParts {
   Dim steps_;
   std::int64_t together_ = 1;
   bool has_rest_ = false;
-  std::int64_t block_ = 0;             // lanes of a block
-  std::int64_t parts_ = 0, part_ = 0;  // of lanes that steps add up
-  bool tiles_ = false;                 // whether products are ones of matrices
-  bool one_lane_ = false;              // whether parts have one lane, whose number is known
+  std::int64_t block_ = 0;  // lanes of a block
+  std::int64_t part_ = 0;   // lanes that steps add up at a time
+  bool tiles_ = false;      // whether products are ones of matrices
+  bool one_lane_ = false;   // whether parts have one lane, whose number is known
 };
 
 }  // namespace tenon

@@ -477,7 +477,6 @@ class PairSearch {
       best = time;
       loop.part = whole || blocks_are_small() ? part : vectors * vector;
     }
-    loop.parts = (lanes + loop.part - 1) / loop.part;
     loop.together = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_sums / widest), 1, 4);
     loop.together = std::min(loop.together, loop.steps.value());
   }

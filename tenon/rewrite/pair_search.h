@@ -51,8 +51,7 @@ struct PairLoop {
   std::int64_t together = 1;  // steps that a turn of the loop takes; the last turn may have fewer
   std::int64_t block = 0;     // lanes of a block, where the loop runs for so many of them at a time; else none
   bool tiles = false;         // whether a block's products are ones of matrices
-  // Where steps add their lanes up: in so many parts of `part` lanes each; the last one may have fewer.
-  std::int64_t parts = 0, part = 0;
+  std::int64_t part = 0;      // where steps add their lanes up: so many at a time, and fewer the last time; else none
   std::vector<PairEnd> ends = {};
   std::set<PairPart> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;          // of other loops, a bit each

@@ -182,10 +182,7 @@ class PairsRebuild : PairParts {
         outputs.push_back(sum_of_lanes(end, x));
         continue;
       }
-      if (has_rest_) {
-        const Array there = numbers[0] < size_as_array(steps_);
-        x = where(broadcast(there, x.shape(), {turn_axis()}), x, Array(identity(end, x.dtype())));
-      }
+      if (has_rest_) x = where_there(numbers[0], steps_, turn_axis(), x, identity(end, x.dtype()));
       outputs.push_back(is_index(end) && !one_lane_ && together_ > 1 ? extremum(end, x, {turn_axis()}) : x);
     }
     for (const PairPart& part : stacked) outputs.push_back(made.at(part));
@@ -196,11 +193,10 @@ class PairsRebuild : PairParts {
     const std::vector<std::int64_t> axes = axes_of(end.sizes.size(), end.of);
     const auto lane = static_cast<std::int64_t>(axes.size()) - 1;
     const Dim lanes = lanes_of(end);
-    if (x.shape()[at(lane)] != lanes) {
-      const Array there = arange(x.shape()[at(lane)], DType::i64) < size_as_array(lanes);
-      x = where(broadcast(there, x.shape(), {lane}), x, Array(identity(end, x.dtype())));
-    }
-    x = reshape(x, x.shape().without_axis(at(lane)).with_axis(at(lane), part_).with_axis(at(lane), parts_));
+    const Dim all = x.shape()[at(lane)];
+    if (all != lanes) x = where_there(arange(all, DType::i64), lanes, lane, x, identity(end, x.dtype()));
+    x = reshape(x,
+                x.shape().without_axis(at(lane)).with_axis(at(lane), part_).with_axis(at(lane), all.value() / part_));
     std::vector<std::int64_t> summed{lane + 1};
     for (std::int64_t i = 0; i < lane; ++i)
       if (std::ranges::count(end.axes, axes[at(i)]) > 0) summed.push_back(i + 1);
@@ -219,10 +215,14 @@ class PairsRebuild : PairParts {
       const std::int64_t turn = place_of(axes_of(program_.type(from.v).rank(), from), from.loop);
       if (from.loop == no_axis || std::ranges::count(body.leaves, from) > 0) continue;
       Array& x = made.at(from);
-      const Array there = numbers[0] < size_as_array(steps_);
-      x = where(broadcast(there, x.shape(), {turn}), x, Array(Scalar::zero(x.dtype())));
+      x = where_there(numbers[0], steps_, turn, x, Scalar::zero(x.dtype()));
     }
     return made;
+  }
+  // Another number where an axis of x has elements whose numbers are none of so many.
+  static Array where_there(const Array& numbers, const Dim& count, std::int64_t axis, const Array& x,
+                           const Scalar& otherwise) {
+    return where(broadcast(numbers < size_as_array(count), x.shape(), {axis}), x, Array(otherwise));
   }
   // What changes no result.
   Scalar identity(const PairEnd& end, DType dtype) const {
@@ -343,7 +343,7 @@ class PairsRebuild : PairParts {
   Array all_lanes(const PairEnd& end, const Array& x) const {
     if (block_ > 0) return out_of_blocks(x, lanes_of(end).value());
     const auto last = static_cast<std::int64_t>(x.rank()) - 1;
-    return parts_ > 0 ? slice_in_dim(x, 0, lanes_of(end), last) : x;
+    return part_ > 0 ? slice_in_dim(x, 0, lanes_of(end), last) : x;
   }
   // The reduction of a stack: over the steps and short axes first, so that a step adds rows to rows.
   Array finished(const PairEnd& end, Array stack) const {

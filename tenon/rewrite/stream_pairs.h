@@ -9,7 +9,8 @@ namespace tenon {
 // stacks it; hoist_reductions, which runs behind this, has the loop take it in, so that nothing of the size of all
 // pairs is ever stored. Sums of products with few columns (K @ b) too, whichever operand is computed; what several
 // reductions read is computed again for each loop that has some of them. Reductions along one axis that share what is
-// computed of pairs, and do not wait for each other, share a loop. Steps are taken several a turn, lanes of long rows a
+// computed of pairs, and do not wait for each other, share a loop, and so do those along both axes that share a costly
+// value, where rows are short: a step adds its lanes up. Steps are taken several a turn, lanes of long rows a
 // block at a time; products of long rows stay products of matrices, of a block and a turn. Only where something of that
 // size would be stored else: a reduction
 // below (a distance in a space of several dimensions), a product, or costly values that several reductions read; and

@@ -222,10 +222,9 @@ void BlockPlanner::reduce(const Eqn& eqn, kernel::Reduce r) {
     for (const std::uint32_t var : r.outer_vars) index.push_back(kernel::variable(var));
     sum.offset = sum.offset + kernel_offset(type, index);
   }
-  kernel::Nest in_order{r.outer_vars, r.outer_sizes, {}, false, eqn.where};
+  kernel::Nest in_order = r.stores_everywhere();
+  in_order.independent = false, in_order.where = eqn.where;
   block_.push_back(kernel::Nest{r.outer_vars, r.outer_sizes, {{sum.slot, sum.offset, r.initial, {}}}, true, eqn.where});
-  in_order.vars.insert(in_order.vars.end(), r.inner_vars.begin(), r.inner_vars.end());
-  in_order.sizes.insert(in_order.sizes.end(), r.inner_sizes.begin(), r.inner_sizes.end());
   const Expr before = load_of({sum.slot, Expr(std::int64_t(0))}, dtype, sum.offset);
   const auto combine = r.combine == kernel::Combine::add ? kernel::Binary::add : kernel::Binary::mul;
   in_order.stores = {{sum.slot, sum.offset, kernel::binary(combine, before, r.value), {}}};

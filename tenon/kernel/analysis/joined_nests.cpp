@@ -22,6 +22,27 @@ Expr row_major(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
   return index;
 }
 
+namespace {
+
+std::optional<Dim> absolute(const Dim& x) {
+  if (at_least(x, 0)) return x;
+  return at_least(x * -1, 0) ? std::optional(x * -1) : std::nullopt;
+}
+
+}  // namespace
+
+bool leads_beyond(const Nest& nest, const Affine& offset, const Dim& distance) {
+  const auto far = absolute(distance);
+  if (!far) return false;
+  Dim left = *far - 1;  // behind the last element
+  for (std::size_t i = 0; i < nest.vars.size(); ++i) {
+    const auto by = absolute(offset.coefficient(nest.vars[i]));
+    if (!by) return false;
+    left = left - *by * (nest.sizes[i] - 1);
+  }
+  return at_least(left, 0);
+}
+
 std::optional<Nest> one_behind_other(const Nest& x, const Nest& y) {
   const bool same = x.sizes == y.sizes;
   if (!same && ((x.vars.size() > 1 && y.vars.size() > 1) || product_of(x.sizes) != product_of(y.sizes))) return {};

@@ -28,4 +28,7 @@ Expr row_major(const std::vector<std::uint32_t>& vars, const Sizes& sizes);
 // and they write different arrays. Neither has conditions.
 std::optional<Nest> one_behind_other(const Nest& x, const Nest& y);
 
+// Whether what lies so far behind an offset of a nest, or before it, is beyond all that its indices reach from there.
+bool leads_beyond(const Nest& nest, const Affine& offset, const Dim& distance);
+
 }  // namespace tenon::kernel

@@ -77,28 +77,20 @@ class Joiner {
       auto nest = nest_of(loop);
       return nest ? std::optional(Step{std::move(*nest)}) : std::nullopt;
     }
-    Step step{{r->outer_vars, r->outer_sizes, r->stores, true, r->where}, r->results(), r->outer_vars.size()};
-    step.nest.vars.insert(step.nest.vars.end(), r->inner_vars.begin(), r->inner_vars.end());
-    step.nest.sizes.insert(step.nest.sizes.end(), r->inner_sizes.begin(), r->inner_sizes.end());
-    return step;
+    return Step{r->stores_everywhere(), r->results(), r->outer_vars.size()};
   }
   static Statement statement_of(Step step) {
     if (step.results.empty()) return std::move(step.nest);
     const auto outer = static_cast<std::ptrdiff_t>(step.outer);
-    Nest& n = step.nest;
-    const Reduce::Result& first = step.results[0];
-    return Reduce{{n.vars.begin(), n.vars.begin() + outer},
-                  {n.vars.begin() + outer, n.vars.end()},
-                  {n.sizes.begin(), n.sizes.begin() + outer},
-                  {n.sizes.begin() + outer, n.sizes.end()},
-                  first.combine,
-                  first.initial,
-                  first.value,
-                  first.slot,
-                  first.offset,
-                  std::move(n.stores),
-                  n.where,
-                  {step.results.begin() + 1, step.results.end()}};
+    const Nest& n = step.nest;
+    Reduce r{.outer_vars = {n.vars.begin(), n.vars.begin() + outer},
+             .inner_vars = {n.vars.begin() + outer, n.vars.end()},
+             .outer_sizes = {n.sizes.begin(), n.sizes.begin() + outer},
+             .inner_sizes = {n.sizes.begin() + outer, n.sizes.end()},
+             .stores = n.stores,
+             .where = n.where};
+    r.set_results(std::move(step.results));
+    return r;
   }
   // Whether what the steps' reductions give is read by none of them, and stays where the step wrote it, or is the last
   // step's.
@@ -108,7 +100,7 @@ class Joiner {
       const auto offset = affine(result.offset);
       if (!offset || slots.contains(result.slot)) return false;
       const Dim by_step = offset->coefficient(var);
-      if (by_step != Dim(0) && !are_apart(outer_of(step), *offset, by_step)) return false;
+      if (by_step != Dim(0) && !leads_beyond(outer_of(step), *offset, by_step)) return false;
       places.insert(result.slot);
     }
     bool apart = true;
@@ -151,22 +143,6 @@ class Joiner {
     return all;
   }
 
-  // Whether no two steps write the same place.
-  static bool are_apart(const Nest& n, const Affine& offset, const Dim& by_step) {
-    const auto distance = absolute(by_step);
-    if (!distance) return false;
-    Dim left = *distance - 1;  // behind the last element of a step
-    for (std::size_t k = 0; k < n.vars.size(); ++k) {
-      const auto by = absolute(offset.coefficient(n.vars[k]));
-      if (!by) return false;
-      left = left - *by * (n.sizes[k] - 1);
-    }
-    return at_least(left, 0);
-  }
-  static std::optional<Dim> absolute(const Dim& x) {
-    if (at_least(x, 0)) return x;
-    return at_least(x * -1, 0) ? std::optional(x * -1) : std::nullopt;
-  }
   // Of each slot that the steps write; nothing where an element may read, or write, what is another one's.
   static std::optional<std::map<SlotId, Written>> written(const Nest& n, std::uint32_t step) {
     std::map<SlotId, Written> slots;
@@ -174,7 +150,7 @@ class Joiner {
       const auto offset = affine(n.stores[i].offset);
       if (!offset) return {};
       const Dim by_step = offset->coefficient(step);
-      if (by_step != Dim(0) && !are_apart(n, *offset, by_step)) return {};
+      if (by_step != Dim(0) && !leads_beyond(n, *offset, by_step)) return {};  // steps would meet
       if (!slots.emplace(n.stores[i].slot, Written{i, *offset, by_step}).second) return {};
     }
     return slots;
@@ -257,8 +233,7 @@ class Joiner {
   // Each has an accumulator.
   static std::int64_t steps_of_results(std::size_t results) {
     constexpr std::size_t most = 8;
-    return results == 0 ? static_cast<std::int64_t>(most)
-                        : static_cast<std::int64_t>(std::bit_floor(most / std::min(results, most)));
+    return static_cast<std::int64_t>(std::bit_floor(most / std::clamp<std::size_t>(results, 1, most)));
   }
 
   Step joined(const Step& of, const std::map<SlotId, Written>& slots, std::uint32_t step, std::int64_t at_once) {

@@ -14,10 +14,6 @@ namespace {
 constexpr std::int64_t most_results = 16;
 constexpr std::size_t most_stores = 64;  // so that what is in front is looked at few times
 
-std::optional<Dim> absolute(const Dim& x) {
-  if (at_least(x, 0)) return x;
-  return at_least(x * -1, 0) ? std::optional(x * -1) : std::nullopt;
-}
 // Whether two stores of a nest write no place in common: of the one all are even, of the other all odd, or all of the
 // one lie behind all of the other.
 bool are_apart(const Nest& n, const Store& x, const Store& y) {
@@ -26,15 +22,7 @@ bool are_apart(const Nest& n, const Store& x, const Store& y) {
   if (is_multiple(base, 2) && is_multiple(other, 2) && (next - at) % 2 != 0) return true;
   const auto first = affine(x.offset), second = affine(y.offset);
   if (!first || !second || first->terms != second->terms) return false;
-  const auto distance = absolute(first->constant - second->constant);
-  if (!distance) return false;
-  Dim left = *distance - 1;
-  for (std::size_t i = 0; i < n.vars.size(); ++i) {
-    const auto by = absolute(first->coefficient(n.vars[i]));
-    if (!by) return false;
-    left = left - *by * (n.sizes[i] - 1);
-  }
-  return at_least(left, 0);
+  return leads_beyond(n, *first, first->constant - second->constant);
 }
 
 template <class F>
@@ -53,10 +41,9 @@ struct Pair {
   Reduce reduce;
 };
 std::optional<Pair> with_same_indices(const Nest& n, const Reduce& r) {
-  std::vector<std::uint32_t> vars = r.outer_vars;
-  vars.insert(vars.end(), r.inner_vars.begin(), r.inner_vars.end());
-  Sizes sizes = r.outer_sizes;
-  sizes.insert(sizes.end(), r.inner_sizes.begin(), r.inner_sizes.end());
+  const Nest all = r.stores_everywhere();
+  const std::vector<std::uint32_t>& vars = all.vars;
+  const Sizes& sizes = all.sizes;
   const bool rows = !r.outer_vars.empty();
   if (n.sizes != sizes &&
       (product_of(n.sizes) != product_of(sizes) || (n.vars.size() > 1 && (rows || vars.size() > 1))))
@@ -109,9 +96,7 @@ std::optional<Reduce> over(const Reduce& r, const Dim& indices) {
   }
   Reduce wide = r;
   wide.outer_vars.resize(stay), wide.outer_sizes.resize(stay);
-  wide.combine = all[0].combine, wide.initial = all[0].initial, wide.value = all[0].value;
-  wide.slot = all[0].slot, wide.offset = all[0].offset;
-  wide.others.assign(all.begin() + 1, all.end());
+  wide.set_results(std::move(all));
   return wide;
 }
 
@@ -135,6 +120,17 @@ std::set<SlotId> places_of(const Reduce& r) {
   std::set<SlotId> places;
   for (const Reduce::Result& result : r.results()) places.insert(result.slot);
   return places;
+}
+
+// Whether where results go, or what they begin with, is read of what some stores write.
+bool begins_behind(const Reduce& r, const std::vector<Store>& stores) {
+  bool reads = false;
+  for (const Reduce::Result& result : r.results())
+    for (const Expr& e : {result.offset, result.initial})
+      visit_loads(e, [&](const Expr& load) {
+        reads = reads || std::ranges::any_of(stores, [&](const Store& s) { return s.slot == load.node().id; });
+      });
+  return reads;
 }
 
 // What a nest stores, and behind it a reduction of the same indices.
@@ -169,11 +165,8 @@ std::optional<Reduce> merged(const Nest& n, const Reduce& of, const Target& targ
   }
   const auto is_written = [&](const Expr& load) { return written.contains(load.node().id); };
   const std::set<SlotId> places = places_of(r);
-  bool apart = true, reads = false;
+  bool apart = !begins_behind(r, n.stores), reads = false;
   visit_slots(n, [&](SlotId slot, bool) { apart = apart && !places.contains(slot); });
-  for (const Reduce::Result& result : r.results())
-    for (const Expr& e : {result.offset, result.initial})
-      visit_loads(e, [&](const Expr& load) { apart = apart && !is_written(load); });
   visit_loads_of_values(r, [&](const Expr& load) { reads = reads || is_written(load); });
   for (const Store& s : r.stores) visit_loads(s.value, [&](const Expr& load) { reads = reads || is_written(load); });
   if (!apart || !reads) return {};
@@ -183,37 +176,27 @@ std::optional<Reduce> merged(const Nest& n, const Reduce& of, const Target& targ
 
 // Two reductions of the same indices, of which both read something.
 std::optional<Reduce> merged(const Reduce& first, const Reduce& of) {
-  std::vector<std::uint32_t> vars = first.outer_vars;
-  vars.insert(vars.end(), first.inner_vars.begin(), first.inner_vars.end());
-  Sizes sizes = first.outer_sizes;
-  sizes.insert(sizes.end(), first.inner_sizes.begin(), first.inner_sizes.end());
-  const std::optional<Reduce> wide = of.stores.empty() ? over(of, product_of(sizes)) : of;
+  const Nest stores = first.stores_everywhere();
+  const std::optional<Reduce> wide = of.stores.empty() ? over(of, product_of(stores.sizes)) : of;
   if (!wide || wide->outer_sizes != first.outer_sizes || wide->inner_sizes != first.inner_sizes) return {};
   if (first.others.size() + wide->others.size() + 2 > static_cast<std::size_t>(most_results)) return {};
   if (!(goes_along_rows(first) && goes_along_rows(*wide)) && !(goes_along_columns(first) && goes_along_columns(*wide)))
     return {};
   const std::set<SlotId> before = places_of(first), behind = places_of(*wide);
-  bool apart = true, both = false;
+  bool apart = !begins_behind(*wide, first.stores), both = false;
   std::set<SlotId> read;
   visit_loads_of_values(first, [&](const Expr& load) { read.insert(load.node().id); });
   visit_loads_of_values(*wide, [&](const Expr& load) { both = both || read.contains(load.node().id); });
   visit_slots(first, [&](SlotId slot, bool) { apart = apart && !behind.contains(slot); });
   visit_slots(of, [&](SlotId slot, bool) { apart = apart && !before.contains(slot); });
   for (const Store& s : of.stores) apart = apart && !touches(first, s.slot);
-  std::set<SlotId> stored;
-  for (const Store& s : first.stores) stored.insert(s.slot);
-  for (const Reduce::Result& result : wide->results())
-    for (const Expr& e : {result.offset, result.initial})
-      visit_loads(e, [&](const Expr& load) { apart = apart && !stored.contains(load.node().id); });
   if (!apart || !both) return {};
   Rewrite rename;
-  for (std::size_t i = 0; i < vars.size(); ++i) {
-    const std::size_t outer = wide->outer_vars.size();
-    rename.vars.emplace(i < outer ? wide->outer_vars[i] : wide->inner_vars[i - outer], variable(vars[i]));
-  }
+  const std::vector<std::uint32_t> vars = wide->stores_everywhere().vars;
+  for (std::size_t i = 0; i < vars.size(); ++i) rename.vars.emplace(vars[i], variable(stores.vars[i]));
   Statement renamed = *wide;
   for_each_expression(renamed, [&](Expr& e) { e = rename(e); });
-  const auto r = at_once(Nest{vars, sizes, first.stores}, std::get<Reduce>(std::move(renamed.held())));
+  const auto r = at_once(stores, std::get<Reduce>(std::move(renamed.held())));
   if (!r) return {};
   Reduce all = first;
   all.stores = r->stores;

@@ -110,9 +110,8 @@ class ComplexSplitter {
   void multiplied(const Reduce& r, Block& to) {
     const DType dtype = r.value.dtype();
     to.push_back(Nest{r.outer_vars, r.outer_sizes, stores({{r.slot, r.offset, r.initial, {}}}), true, r.where});
-    Nest steps{r.outer_vars, r.outer_sizes, r.stores, false, r.where};
-    steps.vars.insert(steps.vars.end(), r.inner_vars.begin(), r.inner_vars.end());
-    steps.sizes.insert(steps.sizes.end(), r.inner_sizes.begin(), r.inner_sizes.end());
+    Nest steps = r.stores_everywhere();
+    steps.independent = false;
     const Expr so_far = kernel::load(r.slot, dtype, r.offset);
     for (Store& s : stores({{r.slot, r.offset, so_far * r.value, {}}})) steps.stores.push_back(std::move(s));
     to.push_back(std::move(steps));
