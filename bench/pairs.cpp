@@ -55,6 +55,15 @@ int main() {
     measure(kernel(n), "nearest", [&] { return nearest(x, y); });
     measure(kernel(n), "16 columns", [&] { return forward(x, y, columns); });
   }
+  for (const auto& [n, dtype] : {std::pair(100'000, tn::DType::f32), std::pair(10'000, tn::DType::f64)}) {
+    const Array x = convert(drawn(1, {n, 3}), dtype), y = convert(drawn(2, {n, 3}), dtype),
+                b = convert(drawn(3, {n}), dtype);
+    const auto forward = tn::jit(product);
+    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
+    const std::string name = kernel(n) + (dtype == tn::DType::f64 ? ", f64" : "");
+    measure(name, "forward", [&] { return forward(x, y, b); });
+    measure(name, "gradient in x, y and b", [&] { return by_all(x, y, b); });
+  }
   for (const std::int64_t dimensions : {10, 64}) {
     const std::int64_t n = 5'000;
     const std::string name = kernel(n) + " of " + std::to_string(dimensions) + " dimensions";

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The series in Chebyshev's polynomials of tenon/api/special/: terms above 2e-18, from values at the zeros of T_72 to 40 digits.
+"""The series in Chebyshev's polynomials of tenon/api/special/: terms above 2e-18, from values at the zeros of T_72 to 40 digits. And
+quotients of polynomials, which meet a function at Chebyshev's points.
 
 tools/chebyshev.py [NAME]   prints C++ tables.
 """
 import sys
 
-from mpmath import (ci, cos, e1, ei, erfc, erfi, erfinv, euler, exp, factorial, findroot, fresnelc, fresnels, fsum, log, mp,
-                    mpf, pi, si, sin, sqrt)
+from mpmath import (bernoulli, ci, cos, e1, ei, erf, erfc, erfi, erfinv, euler, exp, factorial, findroot, fresnelc, fresnels, fsum, log,
+                    loggamma, lu_solve, matrix, mp, mpf, pi, si, sin, sqrt)
 
 mp.dps = 40
 NODES = 72
@@ -17,6 +18,22 @@ def terms(f):
     made = [2 / mpf(NODES) * fsum(v * cos(pi * k * (j + mpf(1) / 2) / NODES) for j, v in enumerate(values)) for k in range(NODES)]
     made[0] /= 2
     return made[:1 + max(k for k in range(NODES) if abs(made[k]) > 2e-18)]
+
+
+def quotient(f, above, below):
+    """The coefficients of P and Q, of these degrees and with Q(0) = 1, where P / Q is f at the zeros of a Chebyshev polynomial."""
+    count = above + below + 1
+    rows, values = matrix(count, count), matrix(count, 1)
+    with mp.workdps(60):
+        for i in range(count):
+            t = cos(pi * (i + mpf(1) / 2) / count)
+            values[i] = f(t)
+            for k in range(above + 1):
+                rows[i, k] = t**k
+            for k in range(1, below + 1):
+                rows[i, above + k] = -values[i] * t**k
+        found = list(lu_solve(rows, values))
+    return found[:above + 1], [mpf(1)] + found[above + 1:]
 
 
 def within(low, high, f):
@@ -35,6 +52,19 @@ def erfcx(x):
 
 def dawsn(x):
     return sqrt(pi) / 2 * exp(-x * x) * erfi(x) if x < 100 else fsum(mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(20)) / (2 * x)
+
+
+def above_dawsn(middle):
+    """((1 + 2x²) F(x) / x - 1) / (1 - t²) in t = (x² - middle) / (x² + middle)."""
+    whole = beyond(0, mpf(middle), of_square(lambda x: (1 + 2 * x * x) * dawsn(x) / x))
+    return lambda t: (whole(t) - 1) / (1 - t * t)
+
+
+def rest_of_stirling(x):
+    """log Γ(x) less Stirling's (x - 1/2) log x - x + log(2π) / 2."""
+    if x > 200:
+        return fsum(bernoulli(2 * k) / (2 * k * (2 * k - 1)) / x ** (2 * k - 1) for k in range(1, 20))
+    return loggamma(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2
 
 
 def ndtri(r):
@@ -97,7 +127,8 @@ EDGE = mpf("1.75")
 TABLES = {
     "terms_of_erfcx": beyond(0, 3, lambda x: (1 + 2 * x) * erfcx(x)),
     "near_of_dawsn": within(0, 1, of_square(lambda x: dawsn(x) / x)),
-    "terms_of_dawsn": beyond(0, 24, of_square(lambda x: (1 + 2 * x * x) * dawsn(x) / x)),
+    "near_of_ndtr": within(0, mpf(1) / 4, of_square(lambda x: erf(x / sqrt(mpf(2))) / (2 * x))),
+    "terms_of_rest": within(0, 1, lambda w: rest_of_stirling(1 / w) / w),
     "terms_of_ndtri": within(0, mpf(1) / 16, of_square(lambda u: sqrt(mpf(2)) * erfinv(2 * u) / u)),
     "terms_of_ndtri_tail": within(log(LEAST), log(MOST), lambda z: -ndtri(exp(z)) / exp(z)),
     "near_of_e1": within(0, 1, lambda x: e1(x) + log(x)),
@@ -113,9 +144,19 @@ TABLES = {
     "far_of_fresnel_f": beyond(EDGE**2, EDGE**2 + 5, of_square(lambda x: pi * x * fresnel_auxiliary(x)[0])),
     "far_of_fresnel_g": beyond(EDGE**2, EDGE**2 + 5, of_square(lambda x: pi**2 * x**3 * fresnel_auxiliary(x)[1])),
 }
+QUOTIENTS = {"of_dawsn": (above_dawsn(14), 20, 21), "of_dawsn_in_f32": (above_dawsn(6), 8, 10)}
+
+
+def table(name, numbers):
+    print(f"constexpr double {name}[] = {{{', '.join(repr(float(c)) for c in numbers)}}};", flush=True)
+
 
 if __name__ == "__main__":
     for name, f in TABLES.items():
         if name in sys.argv[1:] or len(sys.argv) == 1:
-            print(f"constexpr double {name}[] = {{{', '.join(repr(float(c)) for c in terms(f))}}};", flush=True)
+            table(name, terms(f))
+    for name, (f, above, below) in QUOTIENTS.items():
+        if name in sys.argv[1:] or len(sys.argv) == 1:
+            for part, numbers in zip(("numerator", "denominator"), quotient(f, above, below)):
+                table(f"{part}_{name}", numbers)
     print(f"// the zero of Ei: {float(ZERO_OF_EI)!r}, {float(ZERO_OF_EI - mpf(float(ZERO_OF_EI)))!r}")

@@ -97,6 +97,10 @@ for N in (1000, 10000, 30000):
     for i in range(0, N, 500):
         d = x[i:i+500, None].astype(np.float64) - y[None]; q = (d * d).sum(-1); e = np.exp(-q); out.append(e @ b); w = (e * b)[..., None] * d; dx.append(-2 * w.sum(1)); dy += 2 * w.sum(0); db += e.sum(0); lse.append(np.log(e.sum(1))); am.append(q.argmin(1))
     want(f"P8 gaussian N=M={N}", [(k, S(np.concatenate(v))) for k, v in (("sum", out), ("d x", dx), ("d y", [dy]), ("d b", [db]), ("logsumexp", lse), ("argmin sum", am))])
+N = 10000; x, y, b = (v.astype(np.float64) for v in (fill(3 * N, 1, 0, 1).reshape(N, 3), fill(3 * N, 2, 0, 1).reshape(N, 3), fill(N, 3, 0, 1))); dy, db, out, dx = 0, 0, [], []
+for i in range(0, N, 500):
+    d = x[i:i+500, None] - y[None]; e = np.exp(-(d * d).sum(-1)); w = (e * b)[..., None] * d; out.append(e @ b); dx.append(-2 * w.sum(1)); dy += 2 * w.sum(0); db += e.sum(0)
+want(f"P8 gaussian f64 N=M={N}", [(k, S(np.concatenate(v))) for k, v in (("sum", out), ("d x", dx), ("d y", [dy]), ("d b", [db]))])
 # 6 nearest
 x, y = fill(300000, 1, 0, 1).reshape(-1, 3), fill(3000, 2, 0, 1).reshape(-1, 3); of, at, label = [], [], []
 for i in range(0, 100000, 5000):

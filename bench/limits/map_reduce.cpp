@@ -163,12 +163,16 @@ struct Problem {
   }
 };
 int main() {
-  for (long N : {1000L, 10000L, 30000L}) {
+  for (long N : {1000L, 10000L, 30000L, 100000L}) {
     Problem p(N);
     std::string c = "P8 gaussian N=M=" + std::to_string(N);
     auto total = weighted, size = weighted;
     time_ms(c, "forward", [&] { p.forward(); });
     check(c, "sum", total(p.out, N));
+    if (N > 30000) {
+      time_ms(c, "gradient x, y and b", [&] { p.gradient<true>(); });
+      break;
+    }
     time_ms(c, "gradient x", [&] { p.gradient<false>(); });
     check(c, "d x", size(p.dx, 3 * N));
     time_ms(c, "gradient x, y and b", [&] { p.gradient<true>(); });

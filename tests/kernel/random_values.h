@@ -274,11 +274,15 @@ class RandomValues {
   Expr complex_value(DType dtype, int depth) {
     const auto operand = [&] { return value(dtype, depth - 1); };
     const auto part = [&] { return value(real_part_of(dtype), depth - 1); };
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         return kernel::binary(Binary::complex, part(), part());
       case 1:
         return kernel::unary(Unary::neg, operand());
+      case 6: {  // by none near 0
+        const Expr real = kernel::unary(Unary::abs, part());
+        return operand() / kernel::binary(Binary::complex, real + constant_like(real, 0.5), part());
+      }
       case 2:
         return operand() * operand();
       case 3:

@@ -72,8 +72,6 @@ T quotient(T x, T y) {
     if (y == T(0)) return static_cast<T>(-1);
     if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(0 - raw(x));
     return static_cast<T>(x / y);
-  } else if constexpr (is_complex_type<T>) {
-    fail("a quotient of complex numbers.");
   } else {
     return x / y;
   }

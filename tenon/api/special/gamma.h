@@ -7,7 +7,7 @@
 
 namespace tenon::special {
 
-// log Γ(x) less Stirling's (x - 1/2) log x - x + log(2π) / 2, of x > 0: exact where both are large.
+// log Γ(x) less Stirling's (x - 1/2) log x - x + log(2π) / 2, of x ≥ 1: exact where both are large.
 Array stirling_rest(const Array& x);
 // Which is Σ weights[k] / x^(2k + 1) of large x, complex ones too.
 std::span<const double> stirling_weights();

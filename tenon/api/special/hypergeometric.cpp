@@ -24,16 +24,18 @@ Array one_over_gamma(const Array& x) {
 Array hypergeometric_series(const Array& going, const std::vector<Array>& above, const std::vector<Array>& below,
                             const Array& x, bool with_slope) {
   const double rounding = epsilon_of(x.dtype()) / 64;
-  std::vector<Array> apart;
-  for (const Array& p : above) apart.push_back(floor(stop_gradient(p)) + 0.5);
-  const auto step = [&](const Arrays& carry, const Array& count) {
-    Array ratio = x / count, bound = stop_gradient(ratio), rises = zeros_like(x) > 1.0;
-    for (std::size_t i = 0; i < above.size(); ++i) {
-      ratio = ratio * (above[i] + (count - 1.0));
-      bound = bound * (apart[i] + (count - 1.0));
-      rises = rises | (above[i] + count < 0.0);  // the factor shall be past its least
+  Arrays operands{x};
+  operands.insert(operands.end(), above.begin(), above.end());
+  operands.insert(operands.end(), below.begin(), below.end());
+  const auto step = [&](const Arrays& carry, const Array& count, In of) {
+    const In above_here = of.subspan(1, above.size()), below_here = of.subspan(1 + above.size());
+    Array ratio = of[0] / count, bound = stop_gradient(ratio), rises(Scalar(false));
+    for (const Array& p : above_here) {
+      ratio = ratio * (p + (count - 1.0));
+      bound = bound * (floor(stop_gradient(p)) + 0.5 + (count - 1.0));
+      rises = rises | (p + count < 0.0);  // the factor shall be past its least
     }
-    for (const Array& q : below) {
+    for (const Array& q : below_here) {
       const Array factor = 1.0 / (q + (count - 1.0));
       ratio = ratio * factor;
       bound = bound * stop_gradient(factor);
@@ -44,7 +46,7 @@ Array hypergeometric_series(const Array& going, const std::vector<Array>& above,
     return Step{{term, total, limit}, (size > tolerance) | (rises & (size > 0.0))};
   };
   const Array one = ones_like(x);
-  return until_done(going, step, {one, one, one})[1];
+  return until_done(going, step, {one, one, one}, operands)[1];
 }
 
 // --- ₁F₁ ---
@@ -52,12 +54,13 @@ Array hypergeometric_series(const Array& going, const std::vector<Array>& above,
 Array kummer_far(const Array& going, const Array& a, const Array& b, const Array& x) {
   const double rounding = epsilon_of(x.dtype()) / 64;
   const Array y = -1.0 / x;
-  const auto step = [&](const Arrays& carry, const Array& count) {
+  const auto step = [&](const Arrays& carry, const Array& count, In of) {
+    const Array &a = of[0], &b = of[1], &y = of[2];
     const Array term = carry[0] * ((a + (count - 1.0)) * (a - b + count) * y / count);
     const Array total = carry[1] + term;
     return Step{{term, total}, (abs(term) < abs(carry[0])) & (abs(term) > abs(total) * rounding)};
   };
-  const Array sum = until_done(going, step, {ones_like(x), ones_like(x)})[1];
+  const Array sum = until_done(going, step, {ones_like(x), ones_like(x)}, {a, b, y})[1];
   const Array rest = b - a, sign = gammasgn(b) * gammasgn(rest);
   return sign * exp(lgamma(b) - lgamma(rest) - a * log(-x)) * sum;
 }
@@ -112,23 +115,24 @@ Array gauss_with_logarithm(const Array& going, const Array& a, const Array& b, c
   const double rounding = epsilon_of(rest.dtype()) / 64;
   const Array c = a + b + m, one = ones_like(rest);
   // Σ (a)_n (b)_n / (n! (1 - m)_n) (1 - x)^n of n < m
-  const auto finite = [&](const Arrays& carry, const Array& count) {
-    const Array n = count - 1.0, factor = where(n + 1.0 < m, n + 1.0 - m, 1.0);
+  const auto finite = [](const Arrays& carry, const Array& count, In of) {
+    const Array &a = of[0], &b = of[1], &m = of[2], &rest = of[3], n = count - 1.0,
+                factor = where(n + 1.0 < m, n + 1.0 - m, 1.0);
     const Array term = carry[0] * ((a + n) * (b + n) / ((n + 1.0) * factor)) * rest;
     return Step{{term, carry[1] + term}, count + 1.0 < m};
   };
-  const Array head = until_done(going & (m > 1.0), finite, {one, one})[1];
+  const Array head = until_done(going & (m > 1.0), finite, {one, one}, {a, b, m, rest})[1];
   // Σ (a + m)_n (b + m)_n / (n! (n + m)!) (1 - x)^n (log(1 - x) - ψ(n + 1) - ψ(n + m + 1) + ψ(a + m + n) + ψ(b + m +
   // n))
-  const auto endless = [&](const Arrays& carry, const Array& count) {
-    const Array n = count - 1.0, p = a + m + n, q = b + m + n;
+  const auto endless = [&](const Arrays& carry, const Array& count, In of) {
+    const Array &a = of[0], &b = of[1], &m = of[2], &rest = of[3], n = count - 1.0, p = a + m + n, q = b + m + n;
     const Array inner = carry[2] + (1.0 / p + 1.0 / q - 1.0 / count - 1.0 / (count + m));
     const Array term = carry[0] * (p * q / (count * (count + m))) * rest, part = term * inner;
     const Array total = carry[1] + part;
     return Step{{term, total, inner}, abs(part) + abs(term) > abs(total) * rounding};
   };
   const Array inner = log(rest) + std::numbers::egamma - digamma(m + 1.0) + digamma(a + m) + digamma(b + m);
-  const Array tail = until_done(going, endless, {one, inner, inner})[1];
+  const Array tail = until_done(going, endless, {one, inner, inner}, {a, b, m, rest})[1];
   const Array gamma_c = gamma(c), some = m > 0.0, order = where(some, m, 1.0);
   const Array of_head = where(some, gamma(order) * one_over_gamma(a + m) * one_over_gamma(b + m) * head, 0.0);
   const Array power = exp(m * log(rest)) * where(is_odd(m), 1.0, -1.0);  // -(x - 1)^m

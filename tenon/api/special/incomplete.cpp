@@ -19,15 +19,21 @@
 namespace tenon::special {
 namespace {
 
-// Σ xⁿ / ((a + 1) … (a + n)), where `going`.
+// Σ xⁿ / ((a + 1) … (a + n)), where `going`: four terms a step, two by one quotient.
 Array gamma_series(const Array& going, const Array& a, const Array& x) {
   const double rounding = epsilon_of(x.dtype());
-  const auto step = [&](const Arrays& carry, const Array& count) {
-    const Array term = carry[0] * (x / (a + count)), &total = carry[1];
+  const auto step = [&](const Arrays& carry, const Array& count, In of) {
+    const Array &a = of[0], &x = of[1];
+    Array term = carry[0], total = carry[1];
+    for (const int passed : {3, 1}) {
+      const Array near = a + (4.0 * count - passed), far = near + 1.0, scaled = term * (x / (near * far));
+      term = scaled * x;
+      total = total + (scaled * far + term);
+    }
     // Derivatives, whose terms are larger, shall end in rounding too.
-    return Step{{term, total + term}, term > total * (rounding / 64)};
+    return Step{{term, total}, term > total * (rounding / 64)};
   };
-  return until_done(going, step, {ones_like(a), ones_like(a)})[1];
+  return until_done(going, step, {ones_like(a), ones_like(a)}, {a, x})[1];
 }
 
 // log(ratio) of ratio = 1 + away, which is exact near 0.
@@ -51,12 +57,18 @@ class Gamma {
         x(where(usable_, x, 1.0)),
         upper((this->x > 1.0) & (this->x > this->a)) {}
 
-  // x^a exp(-x) / Γ(a + 1).
-  Array factor() const {
-    const Array near = a > 1.0;
-    const Array by_stirling =
-        a * log_of(x / a, (x - a) / a) - (x - a) - stirling_rest(where(near, a, 2.0)) - 0.5 * log(2 * pi * a);
-    return exp(where(near, by_stirling, a * log(x) - x - special::lgamma(where(near, 1.0, a) + 1.0)));
+  // The root of x^a exp(-x) / Γ(a + 1), which does not underflow where that times something else does not; by
+  // Stirling's formula of a, and of a + 1 where that is less than 2.
+  Array root_of_factor() const {
+    const Array large = a > 1.0, n = where(large, a, a + 1.0), base = where(large, a, 1.0);
+    const Array power = a * log_of(x / base, where(large, (x - a) / base, 1.0)) - (x - where(large, a, n));
+    const Array rest = where(large, 0.5, a + 0.5) * log(n) + 0.5 * std::log(2 * pi) + stirling_rest(n);
+    return exp(0.5 * (power - rest));
+  }
+  // Something times the factor.
+  Array times_factor(const Array& x) const {
+    const Array root = root_of_factor();
+    return x * root * root;
   }
   // P(a, x) / factor below, Q(a, x) / (a · factor) above, as a function of a.
   Array inner(const Array& a, bool with_slope) const {
@@ -90,7 +102,7 @@ class Gamma {
 // P(a, x), or Q(a, x).
 Array part(const Array& a, const Array& x, bool above) {
   const Gamma g(a, x);
-  const Array size = g.inner(g.a, false) * g.factor() * where(g.upper, g.a, 1.0);
+  const Array size = g.times_factor(g.inner(g.a, false) * where(g.upper, g.a, 1.0));
   const Array made =
       g.finished(where(above ? g.upper : !g.upper, size, 1.0 - size), above ? 1.0 : 0.0, above ? 0.0 : 1.0);
   const Array at_infinity = where((a == infinity) & is_finite(x) & !(x < 0.0), above ? 1.0 : 0.0, made);
@@ -101,7 +113,7 @@ Array upper_part(In in) { return part(in[0], in[1], true); }
 
 Array slope_in_a(In in) {
   const Gamma g(in[0], in[1]);
-  return g.finished(g.slope() * g.factor() * where(g.upper, -g.a, 1.0), 0.0, 0.0);
+  return g.finished(g.times_factor(g.slope() * where(g.upper, -g.a, 1.0)), 0.0, 0.0);
 }
 Array slope_of_variate(In in) {
   const Gamma g(in[0], in[1]);
@@ -111,16 +123,20 @@ Array slope_of_variate(In in) {
 Array gamma_density(In in) {
   const Gamma g(in[0], in[1]);
   const Array at_zero = where(in[0] < 1.0, infinity, where(in[0] == 1.0, 1.0, 0.0));
-  return where(g.limit, 0.0, g.finished(g.factor() * g.a / g.x, at_zero, 0.0));
+  return where(g.limit, 0.0, g.finished(g.times_factor(g.a / g.x), at_zero, 0.0));
 }
 
 // --- beta ---
-// x^a y^b / B(a, b), of x + y = 1.
-Array beta_factor(const Array& a, const Array& b, const Array& x, const Array& y) {
-  const Array away = a * y - b * x, whole = a + b;
-  const Array rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(whole);
-  const Array exponent = a * log_of(x * (whole / a), -away / a) + b * log_of(y * (whole / b), away / b) - rest;
-  return exp(exponent) * sqrt(a / whole * b / (2 * pi));
+// The factor x^a y^b / B(a, b), of x + y = 1, times something else; by Stirling's formula of n and m: of a and b, or 1
+// more where these are less than 1.
+Array times_beta_factor(const Array& other, const Array& a, const Array& b, const Array& x, const Array& y) {
+  const Array small_a = a < 1.0, small_b = b < 1.0, n = where(small_a, a + 1.0, a), m = where(small_b, b + 1.0, b);
+  const Array whole = n + m, away = n * y - m * x;
+  const Array rest = stirling_rest(n) + stirling_rest(m) - stirling_rest(whole);
+  const Array exponent = a * log_of(x * (whole / n), -away / n) + b * log_of(y * (whole / m), away / m) - rest;
+  const Array passed = where(small_a, whole / n * (a / (a + b)), 1.0) * where(small_b, whole / m * (b / (n + b)), 1.0);
+  const Array root = exp(0.5 * exponent);  // which does not underflow where the product does not
+  return other * root * (sqrt(n / whole * m / (2 * pi)) * passed) * root;
 }
 
 // Of I(a, b, x) = factor / a · fraction.
@@ -156,7 +172,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x, bool with_slope)
   const Array first = where(direct, p, q), second = where(direct, q, p);
   const Array near = where(direct, u, 1.0 - u), far = where(direct, 1.0 - u, u);
   const Array made =
-      beta_factor(first, second, near, far) / first * beta_fraction(going, first, second, near, with_slope);
+      times_beta_factor(beta_fraction(going, first, second, near, with_slope) / first, first, second, near, far);
   return where(edges.is_nan, nan, where(edges.is_zero, 0.0, where(edges.is_one, 1.0, where(direct, made, 1.0 - made))));
 }
 Array lower_beta(In in) { return beta_part(in[0], in[1], in[2], false); }
@@ -173,7 +189,7 @@ Array beta_density(In in) {
   const BetaEdges edges(a, b, x);
   const Array inside = (x > 0.0) & (x < 1.0) & edges.none();
   const Array p = where(inside, a, 1.0), q = where(inside, b, 1.0), u = where(inside, x, 0.25);
-  const Array made = beta_factor(p, q, u, 1.0 - u) / (u * (1.0 - u));
+  const Array made = times_beta_factor(1.0 / (u * (1.0 - u)), p, q, u, 1.0 - u);
   const Array near = where(x == 0.0, a, b), far = where(x == 0.0, b, a);
   const Array edge = where(near < 1.0, infinity, where(near == 1.0, far, 0.0));
   return where(edges.is_nan, nan, where(inside, made, edge));

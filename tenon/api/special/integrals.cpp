@@ -196,7 +196,7 @@ Arrays sici_of(In in) {
 
 // π/2 · (x² less the multiple of 4 next to it).
 Array phase(const Array& x) {
-  const Array high = rounded_to_half(x), square = high * high;
+  const Array high = high_half(x), square = high * high;
   return pi / 2 * (square - 4.0 * round(0.25 * square) + (x - high) * (x + high));
 }
 Arrays fresnel_of(In in) {

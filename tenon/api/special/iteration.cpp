@@ -1,30 +1,51 @@
 #include "tenon/api/special/iteration.h"
 
 #include "tenon/api/tangents.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/shape.h"
 
 namespace tenon::special {
+namespace {
 
-Array value_of_fraction(Array going, const std::function<Fraction(const Array& p, In others)>& terms, Array p,
-                        Arrays others, bool with_slope) {
-  if (with_slope) {
-    const Array apart = floor(stop_gradient(p)) + 0.5;
-    going = stack({going, going}), p = stack({p, apart});
-    for (Array& x : others) x = stack({x, x});
-  }
-  const Fraction fraction = terms(p, others);
-  const double tiny = least_normal_of(p.dtype()) * (1 << 20), rounding = epsilon_of(p.dtype());
-  const auto off_zero = [&](const Array& x) { return where(abs(x) < tiny, tiny, x); };
-  const auto step = [&](const Arrays& carry, const Array& count) {
-    const Array n = fraction.numerator(count), b = fraction.denominator(count);
-    const Array d = 1.0 / off_zero(b + n * carry[1]), c = off_zero(b + n / carry[0]);
-    const Array more = abs(c * d - 1.0) > 4 * rounding;
-    return Step{{c, d, carry[2] * (c * d)}, with_slope ? broadcast_to(any(more, 0), more.shape()) : more};
+// 1 / (d_k + n_k / (d_(k-1) + …)), the term that it adds, and the sum of the terms.
+struct Convergent {
+  Array inverse, term, total;
+};
+Convergent first_of(const Fraction& fraction) {
+  const Array one = ones_like(fraction.first), inverse = 1.0 / fraction.denominator(one);
+  const Array term = fraction.numerator(one) * inverse;
+  return {inverse, term, fraction.first + term};
+}
+Convergent next_of(const Fraction& fraction, const Convergent& before, const Array& k) {
+  const Array d = fraction.denominator(k), inverse = 1.0 / (d + fraction.numerator(k) * before.inverse);
+  const Array term = (d * inverse - 1.0) * before.term;
+  return {inverse, term, before.total + term};
+}
+
+}  // namespace
+
+Array value_of_fraction(const Array& going, const Terms& terms, const Array& p, const Arrays& others, bool with_slope) {
+  const auto fractions = [&](In x) {
+    std::vector<Fraction> made{terms(x[0], x.subspan(1))};
+    if (with_slope) made.push_back(terms(floor(stop_gradient(x[0])) + 0.5, x.subspan(1)));
+    return made;
   };
-  const Array first = off_zero(fraction.first);
-  const Array made = until_done(going, step, {first, zeros_like(first), first})[2];
-  return with_slope ? made(0) : made;
+  Arrays operands{p}, first;
+  operands.insert(operands.end(), others.begin(), others.end());
+  const auto add = [](Arrays& carry, const Convergent& c) { carry.insert(carry.end(), {c.inverse, c.term, c.total}); };
+  for (const Fraction& fraction : fractions(operands)) add(first, first_of(fraction));
+  // Several convergents a step: asking whether one is the last takes as long as the next one.
+  constexpr int convergents = 4;
+  const auto step = [&](const Arrays& carry, const Array& count, In x) {
+    Step next{{}, Array(Scalar(false))};
+    for (const Fraction& fraction : fractions(x)) {
+      const std::span<const Array> before = std::span(carry).subspan(next.carry.size(), 3);
+      Convergent c{before[0], before[1], before[2]};
+      for (int i = 2 - convergents; i <= 1; ++i) c = next_of(fraction, c, convergents * count + i);
+      next.going = next.going | (abs(c.term) > 2 * epsilon_of(c.total.dtype()) * abs(c.total));
+      add(next.carry, c);
+    }
+    return next;
+  };
+  return until_done(going, step, first, operands)[2];
 }
 
 }  // namespace tenon::special

@@ -6,31 +6,49 @@
 
 #include "tenon/api/loops.h"
 #include "tenon/api/special/function.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/api/vmap.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon::special {
 
 inline constexpr double most_terms = 100'000;
 
-// The carry of a loop whose elements take part as long as `going` holds of them, at first and by step(carry, count),
-// which returns the next carry and what goes on.
+// The carry of a loop, next; and whether it goes on.
 struct Step {
   Arrays carry;
   Array going;
 };
+// For each element by itself: the carry after steps of step(carry, count, x), count 1, 2, …, while these go on; `first`
+// where `going` does not hold. x are the element's operands; of the arrays around it, a step reads scalars alone. Lanes
+// end apart, so compiled code runs the loop for few elements at a time, each time until these are done.
 template <class F>
-Arrays until_done(const Array& going, F step, Arrays first) {
+Arrays until_done(const Array& going, F step, const Arrays& first, const Arrays& operands) {
   using State = std::tuple<Array, Array, Arrays>;  // the count, what goes on, the carry
-  const auto body = [&](const State& state) {
-    const auto& [count, going, carry] = state;
-    const Step next = step(carry, count + 1.0);
-    Arrays kept;
-    for (std::size_t i = 0; i < carry.size(); ++i) kept.push_back(where(going, next.carry[i], carry[i]));
-    return State(count + 1.0, going & next.going, std::move(kept));
+  const auto of_element = [&](const Array& going, const Arrays& first, const Arrays& x) {
+    const auto body = [&](const State& state) {
+      const Array count = std::get<0>(state) + 1.0;
+      Step next = step(std::get<2>(state), count, x);
+      return State(count, next.going & (count < most_terms), std::move(next.carry));
+    };
+    const auto holds = [](const State& state) { return std::get<1>(state); };
+    return std::get<2>(while_loop(holds, body, State(zeros({}, first[0].dtype()), going, first)));
   };
-  const auto holds = [](const State& state) { return any(std::get<1>(state)) & (std::get<0>(state) < most_terms); };
-  const Array none = zeros({}, first[0].dtype());
-  return std::get<2>(while_loop(holds, body, State(none, going, std::move(first))));
+  const auto rows = [&](const Arrays& arrays) {
+    Arrays made;
+    for (const Array& x : arrays) made.push_back(in_a_row(broadcast_to(x, going.shape())));
+    return made;
+  };
+  Arrays made = vmap(of_element)(in_a_row(going), rows(first), rows(operands));
+  for (Array& x : made) x = reshape(x, going.shape());
+  return made;
+}
+
+// made(x) of each element where `mask` holds, which is seldom: where it holds of none that compiled code has in hand,
+// it does not compute that.
+template <class F>
+Array where_seldom(const Array& mask, F made, const Array& otherwise, const Arrays& operands) {
+  const auto step = [&](const Arrays&, const Array&, In x) { return Step{{made(x)}, Array(Scalar(false))}; };
+  return until_done(mask, step, {otherwise}, operands)[0];
 }
 
 // A continued fraction first + n₁ / (d₁ + n₂ / (d₂ + …)).
@@ -38,10 +56,9 @@ struct Fraction {
   Array first;
   std::function<Array(const Array& k)> numerator, denominator;
 };
-// Its value by Lentz's and Thompson's recurrences, of terms(p, others) where `going`. Of a natural number p a numerator
-// is 0, and the fraction ends before its derivative in p does: `with_slope` it goes on as long as that of a number
-// which is none.
-Array value_of_fraction(Array going, const std::function<Fraction(const Array& p, In others)>& terms, Array p,
-                        Arrays others, bool with_slope);
+// Its value by Steed's recurrence, of terms(p, others) where `going`. Of a natural number p a numerator is 0, and the
+// fraction ends before its derivative in p does: `with_slope` it goes on as long as that of a number which is none.
+using Terms = std::function<Fraction(const Array& p, In others)>;
+Array value_of_fraction(const Array& going, const Terms& terms, const Array& p, const Arrays& others, bool with_slope);
 
 }  // namespace tenon::special

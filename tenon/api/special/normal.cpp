@@ -8,9 +8,10 @@
 namespace tenon::special {
 namespace {
 
-// Series in Chebyshev's polynomials by tools/chebyshev.py: of (1 + 2x) erfcx(x) in (x - 3) / (x + 3); of F(x) / x, F
-// Dawson's integral, in 2x² - 1 of x ≤ 1, and of (1 + 2x²) F(x) / x in (x² - 24) / (x² + 24) beyond; of
-// ndtri(u + 1/2) / u in 32 u² - 1; and of -ndtri(exp(-r²/2)) / r in log r, which goes from `least` to `most`.
+// By tools/chebyshev.py, series in Chebyshev's polynomials: of (1 + 2x) erfcx(x) in (x - 3) / (x + 3); of F(x) / x, F
+// Dawson's integral, in 2x² - 1 of x ≤ 1; of (ndtr(x) - 1/2) / x in 8x² - 1 of x ≤ 1/2; of ndtri(u + 1/2) / u in
+// 32 u² - 1; and of -ndtri(exp(-r²/2)) / r in log r, which goes from `least` to `most`. And a quotient of polynomials:
+// of ((1 + 2x²) F(x) / x - 1) / (1 - t²) beyond, in t = (x² - middle) / (x² + middle).
 constexpr double terms_of_erfcx[] = {
     1.17756257419656,       0.005353904539615676,    -0.09377550342284209,    0.05436652555744322,
     -0.018976596707845208,  0.004453426061462712,    -0.0006335531710553147,  1.7661719523171593e-05,
@@ -24,19 +25,51 @@ constexpr double near_of_dawsn[] = {0.746824132812427,       -0.2294071479677387
                                     1.4628548062501633e-07,  -4.851982381825992e-09, 1.4214635777591398e-10,
                                     -3.7288360879205966e-12, 8.854942961778204e-14,  -1.9207571313502062e-15,
                                     3.834325867246328e-17};
-constexpr double terms_of_dawsn[] = {
-    1.1408262189687695,      -0.20736608328714878,    0.0745707274100811,     0.02140027890169776,
-    -0.0755719904092144,     0.09294481749257875,     -0.0849252983089927,    0.06445216058483406,
-    -0.04199246979777304,    0.02365903614050837,     -0.011435325601819347,  0.004624563989005809,
-    -0.0014759363479946587,  0.00031314233224419844,  -6.03838262602938e-06,  -2.7223203900006644e-05,
-    1.0963818096319256e-05,  -1.0245440217277474e-06, -8.5793683600776e-07,   3.7283969763002566e-07,
-    -2.1521582044912263e-09, -4.46569443757881e-08,   1.0538215037025197e-08, 3.5637890157516495e-09,
-    -2.070222877694391e-09,  -1.373111367967479e-10,  3.103985090615639e-10,  -2.1071292228216537e-11,
-    -4.3193034964082095e-11, 7.339586610397965e-12,   6.038147262453662e-12,  -1.5366244633526444e-12,
-    -8.892960372144871e-13,  2.7988392010190696e-13,  1.419856389805779e-13,  -4.7855122589667675e-14,
-    -2.4763452692720704e-14, 7.778949378582427e-15,   4.6564632126544556e-15, -1.1720615442189613e-15,
-    -9.194269910938436e-16,  1.4960845520927746e-16,  1.8484895392077796e-16, -1.0612943052356697e-17,
-    -3.666756694655754e-17,  -2.2786512974584602e-18, 6.926985620682176e-18};
+constexpr double numerator_of_dawsn[] = {
+    0.07765730793750875, -0.4228878877961676, 1.6465695004152563, -4.46562630119986,  10.35914958567493,
+    -20.17448053144272,  35.99940570924998,   -57.47836695901172, 85.04227456862581,  -112.48371791892961,
+    133.76037816331979,  -138.10522165649726, 123.42214641259544, -92.75823891707651, 58.12892516589641,
+    -29.485498807232883, 11.851401975340853,  -3.606319401412836, 0.7832079331176629, -0.10770868573834112,
+    0.007059078638190553};
+constexpr double denominator_of_dawsn[] = {1.0,
+                                           -3.2427003526211506,
+                                           10.321124430825545,
+                                           -16.778867564279707,
+                                           29.869333059933535,
+                                           -28.67737928397744,
+                                           39.43236204441539,
+                                           -18.993226442520307,
+                                           31.553843875977588,
+                                           1.1322423024327017,
+                                           21.065145362648586,
+                                           11.032995098474476,
+                                           13.259749356377744,
+                                           8.758093818306238,
+                                           6.105737956115238,
+                                           3.3024517608871005,
+                                           1.538617016103381,
+                                           0.5666181148066541,
+                                           0.16196955216798267,
+                                           0.03328764102481342,
+                                           0.004390975042490491,
+                                           0.0002780083991510374};
+constexpr double numerator_of_dawsn_in_f32[] = {0.2158049543174538, -0.8647402533866245, 2.4792425610804862,
+                                                -4.346082353444417, 5.730958293002347,   -4.835150933118324,
+                                                2.862774282644207,  -0.9169700691266989, 0.14413679088188489};
+constexpr double denominator_of_dawsn_in_f32[] = {1.0,
+                                                  -1.4079304977791396,
+                                                  3.533864366974175,
+                                                  -1.2858579797961045,
+                                                  3.6443132310559654,
+                                                  1.2191814277742532,
+                                                  2.331346257819188,
+                                                  1.3115938682282196,
+                                                  0.7007328073358188,
+                                                  0.20372730276519438,
+                                                  0.028387703936498237};
+constexpr double near_of_ndtr[] = {0.3908590616983504,     -0.008008126548327053,  7.45364285294373e-05,
+                                   -5.523612869474231e-07, 3.347774389809849e-09,  -1.708894425968849e-11,
+                                   7.521385997488415e-14,  -2.9071634222102125e-16};
 constexpr double terms_of_ndtri[] = {2.598548440430352,      0.09548367092001991,    0.0037354309511795844,
                                      0.0001811346508667716,  9.733217788337892e-06,  5.554838379235568e-07,
                                      3.298226684005369e-08,  2.0139495833357736e-09, 1.2556458045030054e-10,
@@ -83,10 +116,15 @@ Array erfcx_slope(In in) {
 
 Array dawsn_of(In in) {
   const Array& x = in[0];
+  const bool is_long = x.dtype() == DType::f64;
   const Array near = abs(x) <= 1.0, large = abs(x) > 1e8, small = where(near, x, 0.0);
-  const Array y = where(near | large, 1.0, x), square = y * y;
-  const Array made = y * chebyshev((square - 24.0) / (square + 24.0), terms_of_dawsn) / (1.0 + 2.0 * square);
   const Array inside = small * chebyshev(2.0 * small * small - 1.0, near_of_dawsn);
+  const double middle = is_long ? 14 : 6;
+  const Array y = where(near | large, 1.0, x), square = y * y, t = (square - middle) / (square + middle);
+  const Array above = is_long ? polynomial(t, numerator_of_dawsn) : polynomial(t, numerator_of_dawsn_in_f32);
+  const Array below = is_long ? polynomial(t, denominator_of_dawsn) : polynomial(t, denominator_of_dawsn_in_f32);
+  // y (1 + (1 - t²) above / below) / (1 + 2y²): so the ends of t have no error of the quotient, and 2y² is not rounded.
+  const Array made = y * (below + (1.0 - t) * (1.0 + t) * above) / (below * (1.0 + 2.0 * y * y));
   return where(near, inside, where(large, 0.5 / where(large, x, 1.0), made));
 }
 Array dawsn_slope(In in) {
@@ -106,7 +144,9 @@ Array ndtr_of(In in) {
   const Array& x = in[0];
   const Array tail = 0.5 * erfcx_of_size(half_root * abs(x)) * bell(x);  // the probability beyond |x|
   const Array near = abs(x) < 0.5;
-  return where(near, 0.5 + 0.5 * erf(half_root * where(near, x, 0.0)), where(x > 0.0, 1.0 - tail, tail));
+  const Array inside = where(near, x, 0.0);
+  return where(near, 0.5 + inside * chebyshev(8.0 * inside * inside - 1.0, near_of_ndtr),
+               where(x > 0.0, 1.0 - tail, tail));
 }
 Array log_ndtr_of(In in) {
   const Array& x = in[0];

@@ -7,6 +7,7 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/gamma.h"
+#include "tenon/api/special/iteration.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/shape.h"
 
@@ -40,15 +41,20 @@ Array poch_in_z(In in) {
 Array poch_in_m(In in) { return special::poch(in[0], in[1]) * special::digamma(in[0] + in[1]); }
 
 // log |B(a, b)|: of positive numbers by Stirling's formula and what it leaves, without cancellation where they are
-// large.
+// large. A number below 1 gives way to 1 more: B(a, b) = B(a + 1, b) (a + b) / a.
 Array log_beta(In in) {
   const Array &a = in[0], &b = in[1];
   const Array usual = (a > 0.0) & (b > 0.0) & is_finite(a + b);
-  const Array p = where(usual, min(a, b), 1.0), q = where(usual, max(a, b), 1.0), whole = p + q;
-  const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) - 0.5 * log(q) +
-                            stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
-  const Array elsewhere = special::lgamma(a) + special::lgamma(b) - special::lgamma(a + b);
-  return where(usual, by_stirling, elsewhere);
+  const Array least = where(usual, min(a, b), 1.0), most = where(usual, max(a, b), 1.0);
+  const Array p = where(least < 1.0, least + 1.0, least), q = where(most < 1.0, most + 1.0, most), whole = p + q;
+  const Array passed = where(least < 1.0, (least + most) / least, 1.0) * where(most < 1.0, (p + most) / most, 1.0);
+  const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole), last = log(passed / sqrt(q));
+  const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) + last + rests;
+  const Array of_usual = where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
+  const auto elsewhere = [](In of) {
+    return special::lgamma(of[0]) + special::lgamma(of[1]) - special::lgamma(of[0] + of[1]);
+  };
+  return where_seldom(!usual, elsewhere, of_usual, {a, b});
 }
 Array beta_of(In in) {
   const Array &a = in[0], &b = in[1];

@@ -94,11 +94,12 @@ struct PoissonDistribution {
 Array poisson_entropy(In in) {
   const Array &mu = in[0], far = mu > 200.0, none = mu == 0.0, usual = (mu > 0.0) & !far;
   const Array near = where(usual, mu, 1.0), large = where(far & (mu < infinity), mu, 1.0);
-  const auto step = [&](const Arrays& carry, const Array& count) {
-    const Array log_p = carry[0] + log(near / count), part = -log_p * exp(log_p), total = carry[1] + part;
-    return special::Step{{log_p, total}, (count < near) | (part > total * (special::epsilon_of(mu.dtype()) / 64))};
+  const auto step = [&](const Arrays& carry, const Array& count, In of) {
+    const Array &near = of[0], log_p = carry[0] + log(near / count), part = -log_p * exp(log_p),
+                total = carry[1] + part;
+    return special::Step{{log_p, total}, (count < near) | (part > total * (special::epsilon_of(near.dtype()) / 64))};
   };
-  const Array sum = special::until_done(usual, step, {-near, near * exp(-near)})[1];
+  const Array sum = special::until_done(usual, step, {-near, near * exp(-near)}, {near})[1];
   const Array inverse = 1.0 / large;
   const Array series = 0.5 * log(2 * std::numbers::pi * std::numbers::e * large) -
                        inverse * (1. / 12 + inverse * (1. / 24 + inverse * (19. / 360 + inverse * (9. / 80))));

@@ -375,7 +375,7 @@ class Divider {
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
       double vectors = 1;  // at least: each step of a loop is short
       // Where rows end apart, a block takes as many steps as any of its rows: of short steps a block is what registers
-      // hold, and of long ones some vectors, so that no thread has to wait for another whose rows take more steps.
+      // hold, and of long ones few vectors, so that few rows wait for others, and no thread for another.
       if (!products && std::ranges::any_of(group.members, ends_apart)) {
         constexpr std::int64_t blocks_of_thread = 8;
         constexpr double short_step = 2;  // ns a row
@@ -383,7 +383,10 @@ class Divider {
         for (const Statement& s : group.members)
           if (ends_apart(s)) of_step += nanoseconds(s) / guessed_steps / estimate(group.rows);
         const bool in_registers = of_step < short_step && target_.register_elements < rows;
-        step = std::min(step, in_registers ? target_.register_elements : divide_up(rows, blocks_of_thread * threads_));
+        const std::int64_t most =
+            in_registers ? target_.register_elements  // nests of more stay loops
+                         : std::min(2 * target_.register_elements, divide_up(rows, blocks_of_thread * threads_));
+        step = std::min(step, most);
         vectors = in_registers ? 1 : 8;
       }
       while (step < rows && is_short(step, vectors)) step *= 2;

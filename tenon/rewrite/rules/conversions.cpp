@@ -135,8 +135,50 @@ RuleRef truths_as_numbers() {
                }});
 }
 
+// Numbers are converted once, and what is chosen among them has the narrower dtype: as of where(p, 1.0, where(q, 2.0,
+// x)), whose numbers are f64 until they meet others.
+RuleRef choices_of_numbers() {
+  return std::make_shared<const Rule>(
+      Rule{.name = "convert(select(p, number, x))",
+           .replacement = [](const Match& m) -> MaybeArray {
+             const Type& type = m.root().type();
+             const Eqn *outer = m.maker(m.root()), *inner = m.maker(m[0]);
+             if (inner == nullptr || inner->op != &select_op() || inner->recompute != outer->recompute ||
+                 m.reads(m[0]) != 1 || size_of(type.dtype) > size_of(m[0].dtype()))
+               return {};
+             std::array<std::optional<Scalar>, 2> numbers;
+             Arrays values;
+             for (const std::size_t k : {0, 1}) {
+               const Array x = m.operand(*inner, k + 1);
+               numbers[k] = m.constant(x);
+               values.push_back(numbers[k] ? filled(numbers[k]->convert(type.dtype), type) : convert(x, type.dtype));
+             }
+             if (!numbers[0] && !numbers[1]) return {};
+             return bind1(select_op(), {}, {m.operand(*inner, 0), values[0], values[1]});
+           },
+           .roots = is_conversion,
+           .applies_to =
+               [] {
+                 std::vector<Rule::Example> all;
+                 constexpr DType dtypes[]{DType::bool_, DType::i8,  DType::i32, DType::u64,
+                                          DType::bf16,  DType::f32, DType::f64, DType::c64};
+                 for (const DType from : dtypes)
+                   for (const DType to : dtypes) {
+                     if (from == to || size_of(to) > size_of(from) || (is_complex(from) && !is_complex(to))) continue;
+                     const Type truths = Type::array(DType::bool_, {Dim(3)}), type = Type::array(from, {Dim(3)});
+                     all.push_back({{truths, type}, [=](std::span<const Array> x) {
+                                      return convert(where(x[0], filled(Scalar(1).convert(from), type), x[1]), to);
+                                    }});
+                     all.push_back({{truths, type}, [=](std::span<const Array> x) {
+                                      return convert(where(x[0], x[1], filled(Scalar(0).convert(from), type)), to);
+                                    }});
+                   }
+                 return all;
+               }});
+}
+
 }  // namespace
 
-std::vector<RuleRef> conversion_rules() { return {chains(), truths_as_numbers()}; }
+std::vector<RuleRef> conversion_rules() { return {chains(), truths_as_numbers(), choices_of_numbers()}; }
 
 }  // namespace tenon
