@@ -79,6 +79,23 @@ def ndtri(r):
     return x
 
 
+def uniform_gamma(rows, columns):
+    """c_0(η), c_1(η), … of Temme's expansion of the incomplete gamma functions, in powers of η (DLMF 8.12.7 to 8.12.12)."""
+    count = columns + 2 * rows + 3
+    mu = [mpf(0), mpf(1)]  # μ(η) of μ - log(1 + μ) = η²/2, of which μ μ' = η (1 + μ)
+    for n in range(2, count + 1):
+        others = fsum((k + 1) * mu[k + 1] * mu[n - k] for k in range(1, n - 1))
+        mu.append((mu[n - 1] - others) / (n + 1))
+    inverse = [mpf(1)]  # η / μ
+    for n in range(1, count):
+        inverse.append(-fsum(mu[k + 1] * inverse[n - k] for k in range(1, n + 1)))
+    made = [inverse[1:]]  # c_0 = 1/μ - 1/η
+    for _ in range(1, rows):  # c_k = c'_(k-1) / η + g / μ, where g takes the pole away
+        slope = [(n + 1) * c for n, c in enumerate(made[-1][1:])]
+        made.append([slope[n] - slope[0] * inverse[n] for n in range(1, len(slope))])
+    return [row[:columns] for row in made]
+
+
 ZERO_OF_EI = findroot(ei, mpf("0.3725"))
 
 
@@ -147,6 +164,17 @@ TABLES = {
 QUOTIENTS = {"of_dawsn": (above_dawsn(14), 20, 21), "of_dawsn_in_f32": (above_dawsn(6), 8, 10)}
 
 
+FARTHEST, LEAST_OF_UNIFORM = mpf("0.34"), 200  # |η|, and a
+
+
+def counting(rows):
+    """The coefficients that count beside 1, of c_k(η) a^-k."""
+    for k, row in enumerate(rows):
+        last = max((n for n, c in enumerate(row) if abs(c) * FARTHEST**n / LEAST_OF_UNIFORM**k > 1e-17), default=-1)
+        if last >= 0:
+            yield row[:last + 1]
+
+
 def table(name, numbers):
     print(f"constexpr double {name}[] = {{{', '.join(repr(float(c)) for c in numbers)}}};", flush=True)
 
@@ -160,3 +188,6 @@ if __name__ == "__main__":
             for part, numbers in zip(("numerator", "denominator"), quotient(f, above, below)):
                 table(f"{part}_{name}", numbers)
     print(f"// the zero of Ei: {float(ZERO_OF_EI)!r}, {float(ZERO_OF_EI - mpf(float(ZERO_OF_EI)))!r}")
+    if "uniform_gamma" in sys.argv[1:] or len(sys.argv) == 1:
+        for k, row in enumerate(counting(uniform_gamma(9, 24))):
+            table(f"uniform_gamma_{k}", row)

@@ -23,13 +23,14 @@ def schur(a, output="real"):
 
 
 def rsf2csf(T, Z, check_finite=True):
-    """(T, Z) of the complex Schur form, of those of the real one.
+    """(T, Z) of the complex Schur form, of those of the real one, matrices [..., n, n]. Batches broadcast.
 
     >>> [part.dtype.name for part in rsf2csf(*schur([[0.0, 1.0], [-1.0, 0.0]]))]
     ['complex128', 'complex128']
     """
     T, turned = _core.tn.linalg.schur(tnp.asarray(T), complex=True)
-    return T, _core.tn.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
+    Z = _core.tn.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
+    return _core.broadcast_to(T, Z.shape), Z
 
 
 def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):

@@ -277,30 +277,31 @@ def fiedler(a):
 
 
 def fiedler_companion(a):
-    """A companion matrix of five diagonals: its characteristic polynomial has these coefficients, the highest first.
+    """Companion matrices of five diagonals: their characteristic polynomials have the coefficients a [..., n + 1], the highest
+    first.
 
     >>> fiedler_companion([1.0, -3.0, 2.0]).tolist()
     [[3.0, -2.0], [1.0, 0.0]]
     """
     a = _core.to_inexact(tnp.asarray(a))
-    if a.ndim != 1 or a.shape[0] == 0:
-        raise ValueError("fiedler_companion: a vector of coefficients, the highest first.")
-    a = a / a[0]
-    n = a.shape[0] - 1
+    if a.ndim == 0 or a.shape[-1] == 0:
+        raise ValueError("fiedler_companion: coefficients, the highest first.")
+    a = a / a[..., :1]
+    n = a.shape[-1] - 1
+    made = tnp.zeros((*a.shape[:-1], n, n), a.dtype)
     if n == 0:
-        return tnp.zeros((0,), a.dtype)
-    if n == 1:
-        return -a[1:, None]
+        return made
     # Coefficients beside the diagonal in every second row, and each 1 two places from it (Fiedler 2003).
-    rows, columns, of, ones = [0], [0], [1], [(1, 0)]
+    rows, columns, of, ones = [0], [0], [1], [(1, 0)] if n > 1 else []
     for i in range(0, n, 2):
         for column, k in ((i - 1, i + 1), (i + 1, i + 2)):
             if 0 < column < n:
                 rows.append(i), columns.append(column), of.append(k)
     ones += [(i, i + 2) for i in range(0, n - 2, 2)] + [(i, i - 2) for i in range(3, n, 2)]
-    made = tnp.zeros((n, n), a.dtype)
-    made = made.at[np.array(rows), np.array(columns)].set(-a[np.array(of)])
-    return made.at[tuple(np.array(ones).T)].set(1)
+    made = made.at[..., np.array(rows), np.array(columns)].set(-a[..., np.array(of)])
+    for i, k in ones:
+        made = made.at[..., i, k].set(1)
+    return made
 
 
 def hilbert(n):

@@ -54,6 +54,35 @@ def test_gamma():
         assert np.allclose(lax.igammac(float(n), x), terms, 1e-12, 1e-300)
 
 
+# Where a is large and x next to it: a, x, P(a, x), Q(a, x), the derivative of P in a, that of a variate x in a
+UNIFORM = np.array([
+    (200, 140, 1.0841290316992032e-6, 0.9999989158709683, -4.00869261922102e-7, 0.83293242186992),
+    (200, 200, 0.50940341800723633, 0.49059658199276367, -0.0282212375077476, 1.0008337488073),
+    (200, 260, 0.99995249987555699, 4.7500124443008756e-5, -1.32849591100621e-5, 1.13785760118694),
+    (1000, 1000, 0.50420524418021551, 0.49579475581978449, -0.0126167139940696, 1.00016668332381),
+    (1000, 1080, 0.99335339535888407, 0.0066466046411159278, -0.000581198020092356, 1.03914720146001),
+    (50000, 49700, 0.08966156378913404, 0.91033843621086596, -0.000724930507242202, 0.996997305250827),
+    (1000000, 1001000, 0.84134478636834029, 0.15865521363165971, -0.000241930409524133, 1.0005000001666)]).T
+
+
+def test_gamma_of_large_numbers():
+    a, x, lower, upper, in_a, variate = UNIFORM
+    for p, q in zip(everywhere(lax.igamma, a, x), everywhere(lax.igammac, a, x)):
+        assert np.allclose(p, lower, 3e-14, 0) and np.allclose(q, upper, 3e-14, 0)
+    for slope, moved in zip(everywhere(lax.igamma_grad_a, a, x), everywhere(lax.random_gamma_grad, a, x)):
+        assert np.allclose(slope, in_a, 1e-13, 0) and np.allclose(moved, variate, 1e-12, 0)
+    a32, x32 = a.astype("float32"), x.astype("float32")
+    assert np.allclose(lax.igamma(a32, x32), lower, 1e-4, 0) and np.allclose(lax.igammac(a32, x32), upper, 1e-4, 0)
+    far = np.array([1e8, 1e12, 1e15])
+    for p in everywhere(lax.igamma, np.tile(far, 3), np.concatenate([far, far + np.sqrt(far), far - np.sqrt(far)])):
+        assert np.allclose(p, np.repeat([0.5, 0.8413447460685429, 0.15865525393145707], 3), 2e-4, 0)
+    # Both sides of where one formula takes over from the other.
+    a = np.array([200 - 1e-9, 200, 300, 300])
+    x = np.array([210, 210, 300 * (0.7 - 1e-12), 300 * (0.7 + 1e-12)])
+    p = np.asarray(lax.igamma(a, x))
+    assert np.allclose(p[0], p[1], 1e-10, 0) and np.allclose(p[2], p[3], 1e-8, 0)
+
+
 @pytest.mark.parametrize("dtype, eps", [("float32", 1.2e-7), ("float16", 1e-3)])
 def test_gamma_of_less_precision(dtype, eps):
     some = slice(0, 6)

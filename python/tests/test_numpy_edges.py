@@ -323,3 +323,30 @@ def test_interpolation_is_in_the_dtype_of_the_result():
 def test_derivatives_of_products_by_indices_that_meet():
     with pytest.raises(NotImplementedError, match="may meet"):
         tn.jvp(lambda z: tnp.ones(3).at[tnp.array([0, 0])].mul(z), (tnp.ones(2),), (tnp.ones(2),))
+
+
+def test_numbers_alone_have_the_precision_of_the_mode():
+    for f in (tn.nn.relu6, tn.nn.sparse_plus, tn.scipy.special.entr):
+        tn.config.x64 = False
+        try:
+            assert f(1.0).dtype == tn.jit(f)(1.0).dtype == np.float32 and f(1.0).weak_type
+            value, pull = tn.vjp(f, 1.0)
+            assert np.shape(pull(np.float32(1.0))[0]) == ()
+        finally:
+            tn.config.x64 = True
+        assert f(1.0).dtype == np.float64
+
+
+def test_shapes_that_are_ints_and_axes_of_fewer():
+    assert tnp.broadcast_shapes(1, (2,), (3, 1)) == np.broadcast_shapes(1, (2,), (3, 1))
+    y, x = np.arange(60.0).reshape(2, 3, 10) ** 2, np.sqrt(np.arange(30.0).reshape(3, 10))
+    for axis in (-1, -2):
+        assert np.allclose(tnp.trapezoid(y, x, axis=axis), np.trapezoid(y, x, axis=axis))
+
+
+def test_what_is_no_number_is_refused():
+    for error, wrong in [(ValueError, lambda: tn.lax.pad(np.zeros(2), np.zeros(2), [(0, 0, 0)])),
+                         (TypeError, lambda: tn.lax.reduce_window(np.ones(4), np.ones(1), tn.lax.add, (2,))),
+                         (ValueError, lambda: tnp.linalg.matrix_rank(np.ones((3, 3)), rtol=0.1, tol=0.1))]:
+        with pytest.raises(error):
+            wrong()

@@ -276,3 +276,25 @@ def test_small_floats():
     assert np.allclose(np.asarray((u * s) @ vh), a, atol=2e-2)
     assert linalg.eigvals(tnp.asarray(a[:3])).dtype == np.complex64
     assert linalg.svdvals(np.ones((2, 2), int)).dtype == np.float64
+
+
+def test_square_roots_of_singular_matrices():
+    for diagonal, roots in (([1, 0, 0], [1, 0, 0]), ([0, 4, 0], [0, 2, 0]), ([0, 0, 9, 0, 0, 4], [0, 0, 3, 0, 0, 2])):
+        for kind in KINDS:
+            for got in forms(linalg.sqrtm, np.diag(diagonal).astype(kind)):
+                near(got, np.diag(roots).astype(np.result_type(kind, "complex64")))
+
+
+def test_batches_of_complex_forms_and_companions():
+    scipy = pytest.importorskip("scipy.linalg")
+    a = matrices(4, 4)
+    t, z = (np.asarray(x) for x in slinalg.schur(a))
+    for real in ((np.stack([t] * 3), z), (t, np.stack([z] * 3))):
+        t2, z2 = (np.asarray(x) for x in slinalg.rsf2csf(*real))
+        assert t2.shape == z2.shape == (3, 4, 4)
+        near(z2 @ t2 @ turned(z2), np.broadcast_to(a, (3, 4, 4)).astype(complex), 10)
+    for n in (2, 3, 4, 5, 6):
+        rows = np.random.default_rng(n).uniform(1, 2, (2, n))
+        near(slinalg.fiedler_companion(rows), np.stack([scipy.fiedler_companion(row) for row in rows]))
+    assert slinalg.fiedler_companion(np.ones((3, 1))).shape == (3, 0, 0)
+    near(tnp.linalg.slogdet(a, method="qr").logabsdet, np.linalg.slogdet(a).logabsdet)

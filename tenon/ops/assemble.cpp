@@ -408,7 +408,7 @@ Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low,
   const auto are_nothing = [&](const std::vector<std::int64_t>& widths) {
     return widths.size() == x->rank() && std::ranges::all_of(widths, is_nothing);
   };
-  if (x->rank() > 0 && are_nothing(low) && are_nothing(high) && are_nothing(interior)) return x;
+  if (around.rank() == 0 && x->rank() > 0 && are_nothing(low) && are_nothing(high) && are_nothing(interior)) return x;
   return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}), {x, around});
 }
 

@@ -57,6 +57,8 @@ def reduce_window(operand, init_value, computation, window_dimensions, window_st
         raise ValueError("lax.reduce_window: the operands and the initial values are trees of one structure, not "
                          f"{structure} and {tree.structure(init_value)}.")
     inits = tree.leaves(init_value)
+    if any(np.shape(v) != () for v in inits):
+        raise TypeError(f"lax.reduce_window: the initial values are numbers, not of shapes {[np.shape(v) for v in inits]}.")
     options = (_integers(window_dimensions), _integers(window_strides), _padding(padding), _integers(base_dilation),
                _integers(window_dilation))
     name = _known(computation, arrays[0]) if len(arrays) == 1 else None

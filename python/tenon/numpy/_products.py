@@ -377,5 +377,5 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The integral by the trapezoidal rule."""
-    y = asarray(y)
-    return _core.tn.trapezoid(y, x=None if x is None else asarray(x), dx=asarray(dx), axis=_axis(axis, y.ndim))
+    # An axis is counted in x as it is given, which may have fewer than y.
+    return _core.tn.trapezoid(asarray(y), x=None if x is None else asarray(x), dx=asarray(dx), axis=operator.index(axis))

@@ -144,7 +144,7 @@ def broadcast_to(array, shape, *, out_sharding=None):
 
 def broadcast_shapes(*shapes):
     """The shape in which shapes meet."""
-    return _sizes.broadcast(*shapes)
+    return _sizes.broadcast(*(s if isinstance(s, (tuple, list)) else (s,) for s in shapes))
 
 
 def broadcast_arrays(*args):

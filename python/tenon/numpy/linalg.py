@@ -74,14 +74,12 @@ class SlogdetResult(NamedTuple):
 
 def slogdet(a, *, method=None):
     """(the sign, the logarithm of the absolute value) of the determinants of matrices [..., n, n]: nothing overflows.
-    Of a singular matrix 0 and -inf.
+    Of a singular matrix 0 and -inf. By the LU factors, whether `method` is "lu" or "qr".
 
     >>> slogdet(1e200 * eye(2)).logabsdet / math.log(1e200)
     Array(2., dtype=float64)
     """
-    if method == "qr":
-        raise NotImplementedError("slogdet: by 'qr': only 'lu' is there.")
-    if method not in (None, "lu"):
+    if method not in (None, "lu", "qr"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
     return SlogdetResult(*_core.tn.linalg.slogdet(_square(a, "slogdet")))
 
@@ -251,6 +249,8 @@ def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
     >>> matrix_rank([[1.0, 2.0], [2.0, 4.0]])
     Array(1, dtype=int64)
     """
+    if rtol is not None and tol is not None:
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     M = asarray(M)
     if M.ndim < 2:
         return _core.convert(_core.tn.any(_core.not_equal(M, 0)), _dtypes.default("i"))

@@ -40,8 +40,9 @@ Array sqrtm(const Operand& a) {
             expand_dims(sum(where(iota(DType::i32, roots.shape(), rank - 2) == j, roots, zeros_like(roots)), -1), -1),
             -1);
         const Array before = (row < j) & (column < j);
-        const Array system =
-            where(before, known, none) + where(row == column, where(row < j, root, ones_like(t)), none);
+        Array system = where(before, known, none) + where(row == column, where(row < j, root, ones_like(t)), none);
+        // Of two eigenvalues 0 the element is 0, if there is one: 0 over any number.
+        system = where((row == column) & (system == none), ones_like(t) * special::least_normal_of(t.dtype()), system);
         const Array right = sum(where((row < j) & (column == j), t, none), Axes(-1).keepdims());
         const Array x = triangular_solve(system, right, {.left_side = true});
         return known + where(column == j, where(row == j, root, broadcast_to(x, t.shape())), none);

@@ -1,7 +1,8 @@
 // The incomplete gamma and beta functions, and the derivative of gamma variates.
 //
 // Each is a factor that has no cancellation, by Stirling's formula and what it leaves, times a series or a continued
-// fraction, which end where a term is less than rounding.
+// fraction, which end where a term is less than rounding; of gamma's, where a is large and x next to it, by Temme's
+// expansion.
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -36,13 +37,74 @@ Array gamma_series(const Array& going, const Array& a, const Array& x) {
   return until_done(going, step, {ones_like(a), ones_like(a)}, {a, x})[1];
 }
 
-// log(ratio) of ratio = 1 + away, which is exact near 0.
-Array log_of(const Array& ratio, const Array& away) {
-  const Array near = abs(away) < 0.5;
-  return where(near, log1p(where(near, away, 0.0)), log(where(near, 1.0, ratio)));
+// Σ squareᵏ / (2k + 3): (atanh s - s) / s³, for |s| ≤ 1/4.
+Array rest_of_atanh(const Array& square) {
+  std::array<double, 13> terms;
+  for (std::size_t k = 0; k < terms.size(); ++k) terms[k] = 1.0 / static_cast<double>(2 * k + 3);
+  return polynomial(square, std::span(terms).first(square.dtype() == DType::f64 ? 13 : 6));
+}
+// log(ratio) - away of ratio = 1 + away, without cancellation near 0.
+Array log_less(const Array& ratio, const Array& away) {
+  const Array near = abs(away) < 0.4, u = where(near, away, 0.0), s = u / (2.0 + u), square = s * s;
+  return where(near, 2.0 * s * square * rest_of_atanh(square) - u * s, log(where(near, 1.0, ratio)) - away);
 }
 
 // --- gamma ---
+// Temme's expansion (DLMF 8.12.7): c_k(η) in powers of η, for a ≥ 200 and |x - a| ≤ 0.3 a, by tools/chebyshev.py.
+constexpr double least_of_uniform = 200, farthest_of_uniform = 0.3;
+constexpr double uniform_gamma_0[] = {-0.3333333333333333,    0.08333333333333333,     -0.014814814814814815,
+                                      0.0011574074074074073,  0.0003527336860670194,   -0.0001787551440329218,
+                                      3.919263178522438e-05,  -2.185448510679992e-06,  -1.85406221071516e-06,
+                                      8.296711340953087e-07,  -1.7665952736826078e-07, 6.707853543401498e-09,
+                                      1.0261809784240309e-08, -4.382036018453353e-09,  9.14769958223679e-10};
+constexpr double uniform_gamma_1[] = {-0.001851851851851852,   -0.003472222222222222,  0.0026455026455026454,
+                                      -0.0009902263374485596,  0.00020576131687242798, -4.018775720164609e-07,
+                                      -1.8098550334489977e-05, 7.64916091608111e-06,   -1.6120900894563446e-06,
+                                      4.647127802807434e-09,   1.378633446915721e-07,  -5.752545603517705e-08,
+                                      1.1951628599778148e-08};
+constexpr double uniform_gamma_2[] = {0.004133597883597883,    -0.0026813271604938273, 0.0007716049382716049,
+                                      2.0093878600823047e-06,  -0.0001073665322636516, 5.2923448829120125e-05,
+                                      -1.2760635188618728e-05, 3.423578734096138e-08,  1.3721957309062934e-06,
+                                      -6.298992138380055e-07,  1.4280614206064242e-07};
+constexpr double uniform_gamma_3[] = {0.0006494341563786008,  0.00022947209362139917,  -0.0004691894943952557,
+                                      0.00026772063206283885, -7.561801671883977e-05,  -2.396505113867297e-07,
+                                      1.1082654115347302e-05, -5.6749528269915965e-06, 1.4230900732435883e-06};
+constexpr double uniform_gamma_4[] = {-0.0008618882909167117,  0.0007840392217200666, -0.0002990724803031902,
+                                      -1.4638452578843418e-06, 6.641498215465122e-05, -3.968365047179435e-05,
+                                      1.1375726970678419e-05};
+constexpr double uniform_gamma_5[] = {-0.00033679855336635813, -6.972813758365857e-05, 0.0002772753244959392,
+                                      -0.00019932570516188847};
+constexpr std::span<const double> uniform_gamma[] = {uniform_gamma_0, uniform_gamma_1, uniform_gamma_2,
+                                                     uniform_gamma_3, uniform_gamma_4, uniform_gamma_5};
+
+// P(a, x) of x ≤ a, and Q(a, x) beyond, are exp(-a η²/2) size.
+struct Uniform {
+  Uniform(const Array& a, const Array& x, const Array& upper) {
+    const Array away = (x - a) / a, half = 1.0 / (2.0 + away), s = away * half;
+    const Array eta =
+        away * sqrt(2.0 * half - 4.0 * s * half * half * rest_of_atanh(s * s));  // η²/2 = away - log(1 + away)
+    Array sum = zeros_like(a);
+    double largest =
+        std::pow(least_of_uniform, -static_cast<double>(std::size(uniform_gamma)));  // that a power of 1/a is
+    for (std::size_t k = std::size(uniform_gamma); k-- > 0;) {
+      largest *= least_of_uniform;
+      std::size_t count = uniform_gamma[k].size();
+      const auto counts = [&](std::size_t n) {
+        return std::abs(uniform_gamma[k][n]) * std::pow(0.34, static_cast<double>(n)) * largest >
+               epsilon_of(a.dtype()) / 16;
+      };
+      while (count > 0 && !counts(count - 1)) --count;
+      sum = sum / a;
+      if (count > 0) sum = sum + polynomial(eta, uniform_gamma[k].first(count));
+    }
+    const Array sign = where(upper, 1.0, -1.0);
+    size = 0.5 * erfcx(sign * eta * sqrt(0.5 * a)) + sign * sum / sqrt(2 * pi * a);
+    exponent = -0.5 * a * eta * eta;
+  }
+  Array part() const { return exp(exponent) * size; }
+  Array size, exponent;
+};
+
 // What the incomplete gamma functions have in common at a and x.
 class Gamma {
  public:
@@ -55,13 +117,15 @@ class Gamma {
         limit((a == 0.0) & (x > 0.0)),
         a(where(usable_, a, 1.0)),
         x(where(usable_, x, 1.0)),
-        upper((this->x > 1.0) & (this->x > this->a)) {}
+        upper((this->x > 1.0) & (this->x > this->a)),
+        uniform((this->a >= least_of_uniform) & (abs(this->x - this->a) <= farthest_of_uniform * this->a)) {}
 
   // The root of x^a exp(-x) / Γ(a + 1), which does not underflow where that times something else does not; by
   // Stirling's formula of a, and of a + 1 where that is less than 2.
   Array root_of_factor() const {
     const Array large = a > 1.0, n = where(large, a, a + 1.0), base = where(large, a, 1.0);
-    const Array power = a * log_of(x / base, where(large, (x - a) / base, 1.0)) - (x - where(large, a, n));
+    const Array less = log_less(x / base, where(large, (x - a) / base, 1.0));
+    const Array power = where(large, a * less, a * (less + 1.0) - (x - n));
     const Array rest = where(large, 0.5, a + 0.5) * log(n) + 0.5 * std::log(2 * pi) + stirling_rest(n);
     return exp(0.5 * (power - rest));
   }
@@ -72,7 +136,7 @@ class Gamma {
   }
   // P(a, x) / factor below, Q(a, x) / (a · factor) above, as a function of a.
   Array inner(const Array& a, bool with_slope) const {
-    const Array below = usable_ & !upper, above = usable_ & upper;
+    const Array below = usable_ & !(upper | uniform), above = usable_ & upper & !uniform;
     const Array of_series = gamma_series(below, where(below, a, 1.0), where(below, x, 0.5));
     const auto terms = [](const Array& p, In others) {
       const Array y = others[0];
@@ -96,13 +160,16 @@ class Gamma {
   Array wrong_, nothing_, everything_, usable_;
 
  public:
-  const Array limit, a, x, upper;
+  // Where Temme's expansion stands in place of series and fraction, which would have many terms.
+  const Array limit, a, x, upper, uniform;
 };
 
 // P(a, x), or Q(a, x).
 Array part(const Array& a, const Array& x, bool above) {
   const Gamma g(a, x);
-  const Array size = g.times_factor(g.inner(g.a, false) * where(g.upper, g.a, 1.0));
+  const Array usual = g.times_factor(g.inner(g.a, false) * where(g.upper, g.a, 1.0));
+  const auto near = [](In of) { return Uniform(of[0], of[1], of[1] > of[0]).part(); };
+  const Array size = where_seldom(g.uniform, near, usual, {g.a, g.x});
   const Array made =
       g.finished(where(above ? g.upper : !g.upper, size, 1.0 - size), above ? 1.0 : 0.0, above ? 0.0 : 1.0);
   const Array at_infinity = where((a == infinity) & is_finite(x) & !(x < 0.0), above ? 1.0 : 0.0, made);
@@ -111,13 +178,33 @@ Array part(const Array& a, const Array& x, bool above) {
 Array lower_part(In in) { return part(in[0], in[1], false); }
 Array upper_part(In in) { return part(in[0], in[1], true); }
 
+// A function of a, and its derivative.
+template <class F>
+std::pair<Array, Array> with_slope_in_a(F f, const Array& a) {
+  return jvp([&](Array a) { return f(a); }, std::tuple(a), std::tuple(ones_like(a)));
+}
 Array slope_in_a(In in) {
   const Gamma g(in[0], in[1]);
-  return g.finished(g.times_factor(g.slope() * where(g.upper, -g.a, 1.0)), 0.0, 0.0);
+  const Array usual = g.times_factor(g.slope() * where(g.upper, -g.a, 1.0));
+  const auto near = [](In of) {
+    const Array upper = of[1] > of[0];
+    const auto part = [&](const Array& a) { return Uniform(a, of[1], upper).part(); };
+    return with_slope_in_a(part, of[0]).second * where(upper, -1.0, 1.0);
+  };
+  return g.finished(where_seldom(g.uniform, near, usual, {g.a, g.x}), 0.0, 0.0);
 }
 Array slope_of_variate(In in) {
   const Gamma g(in[0], in[1]);
-  return g.finished(g.slope() * g.x * where(g.upper, 1.0, -1.0 / g.a), 0.0, nan);
+  const Array usual = g.slope() * g.x * where(g.upper, 1.0, -1.0 / g.a);
+  // exp(exponent) is a factor of the derivative and of the density, sqrt(a / 2π) exp(exponent - rest) / x.
+  const auto near = [](In of) {
+    const Array &a = of[0], &x = of[1], upper = x > a;
+    const auto size_of = [&](const Array& a) { return Uniform(a, x, upper).size; };
+    const auto [size, moved] = with_slope_in_a(size_of, a);
+    const Array slope = (moved + size * log1p((x - a) / a)) * where(upper, -1.0, 1.0);
+    return -slope * x * sqrt(2 * pi / a) * exp(stirling_rest(a));
+  };
+  return g.finished(where_seldom(g.uniform, near, usual, {g.a, g.x}), 0.0, nan);
 }
 // exp(-x) x^(a - 1) / Γ(a).
 Array gamma_density(In in) {
@@ -133,7 +220,9 @@ Array times_beta_factor(const Array& other, const Array& a, const Array& b, cons
   const Array small_a = a < 1.0, small_b = b < 1.0, n = where(small_a, a + 1.0, a), m = where(small_b, b + 1.0, b);
   const Array whole = n + m, away = n * y - m * x;
   const Array rest = stirling_rest(n) + stirling_rest(m) - stirling_rest(whole);
-  const Array exponent = a * log_of(x * (whole / n), -away / n) + b * log_of(y * (whole / m), away / m) - rest;
+  // Of log(x · whole / n) and log(y · whole / m) what is of first order cancels where both are large.
+  const Array low = -away / n, high = away / m, first = where(small_a | small_b, a * low + b * high, 0.0);
+  const Array exponent = a * log_less(x * (whole / n), low) + b * log_less(y * (whole / m), high) + (first - rest);
   const Array passed = where(small_a, whole / n * (a / (a + b)), 1.0) * where(small_b, whole / m * (b / (n + b)), 1.0);
   const Array root = exp(0.5 * exponent);  // which does not underflow where the product does not
   return other * root * (sqrt(n / whole * m / (2 * pi)) * passed) * root;
