@@ -31,6 +31,7 @@ REASONS = {
     "gammainc": "a factor by logarithms, and what is left of 1", "gammaincc": "a factor by logarithms, and what is left of 1",
     "betainc": "a factor by logarithms, and what is left of 1",
     "kl_div": "of numbers near the smallest, whose differences are subnormal",
+    "dawsn": "the factors of a quotient round",
 }
 
 

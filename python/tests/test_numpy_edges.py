@@ -350,3 +350,20 @@ def test_what_is_no_number_is_refused():
                          (ValueError, lambda: tnp.linalg.matrix_rank(np.ones((3, 3)), rtol=0.1, tol=0.1))]:
         with pytest.raises(error):
             wrong()
+
+
+def test_complex_logarithms_of_running_sums():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 2)) + 1j * rng.normal(size=(3, 2))
+    for dtype, near in (("complex64", 1e-6), ("complex128", 1e-14)):
+        for axis in (0, 1):
+            got = tn.lax.cumlogsumexp(x.astype(dtype), axis=axis)
+            assert got.dtype == dtype and np.allclose(np.exp(got), np.cumsum(np.exp(x), axis), near * 10, near)
+    moved = tn.jvp(lambda t: tn.lax.cumlogsumexp(t, axis=0), (x,), (np.ones_like(x),))[1]
+    assert np.allclose(moved, 1)
+
+
+def test_geometric_draws_of_a_number_are_those_of_an_array_of_it():
+    key = np.array([0, 7], "uint32")
+    assert (np.asarray(random.geometric(key, 0.1, (4,))) == np.asarray(random.geometric(key, np.array(0.1), (4,)))).all()
+    assert np.asarray(random.geometric(key, 0.1, (4,))).tolist() == [2, 30, 15, 27]  # as JAX draws them in 64 bits

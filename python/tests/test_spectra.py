@@ -298,3 +298,21 @@ def test_batches_of_complex_forms_and_companions():
         near(slinalg.fiedler_companion(rows), np.stack([scipy.fiedler_companion(row) for row in rows]))
     assert slinalg.fiedler_companion(np.ones((3, 1))).shape == (3, 0, 0)
     near(tnp.linalg.slogdet(a, method="qr").logabsdet, np.linalg.slogdet(a).logabsdet)
+
+
+def test_second_derivatives_of_qr_where_nothing_is_reflected():
+    direction, weights = matrices(3, 3, seed=1), matrices(2, 3, 3, seed=2)
+
+    def value(a):
+        q, r = tnp.linalg.qr(a)
+        sign = tnp.sign(tnp.diagonal(r))  # which jumps there
+        return (weights[0] * q * sign).sum() + (weights[1] * r * sign[:, None]).sum()
+
+    for a in (np.eye(3), np.diag([1.0, -2.0, 3.0]), matrices(3, 3, seed=3)):
+        def slope(h):
+            return tn.jvp(value, (a + h * direction,), (direction,))[1]
+
+        wanted = (slope(1e-5) - slope(-1e-5)) / 2e-5
+        curved = np.tensordot(np.tensordot(tn.hessian(value)(a), direction, 2), direction, 2)
+        for got in (tn.jvp(lambda a: tn.jvp(value, (a,), (direction,))[1], (a,), (direction,))[1], curved):
+            assert np.allclose(got, wanted, 1e-6)

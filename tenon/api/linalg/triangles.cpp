@@ -222,8 +222,8 @@ Arrays qr_of(const Array& a, bool pivoting, bool full, const Source& where) {
   const Dim m = rows_of(a.type()), n = columns_of(a.type());
   if (full && !decided_equal(min(m, n), m).value_or(false)) return made_by_reflections(a, pivoting, true);
   const auto value = [pivoting](const Array& of) { return made_by_reflections(of, pivoting, false); };
-  const auto rule = [pivoting](const Array& of, const Array& da) {
-    const Arrays made = made_by_reflections(of, pivoting, false);
+  const auto rule = [pivoting, where](const Array& of, const Array& da) {
+    const Arrays made = qr_of(of, pivoting, false, where);  // which have this derivative again
     const FactorsOfQr slope = slope_of_qr(made[0], made[1], pivoting ? in_order(da, made[2]) : da);
     Arrays tangents{slope.q, slope.r};
     if (pivoting) tangents.push_back(zeros_like(made[2]));

@@ -110,8 +110,7 @@ Array rademacher(const Operand& key, const Shape& shape, DType dtype, DType draw
 
 Array geometric(const Operand& key, const Operand& p, const MaybeShape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::geometric");
-  const Array part =
-      p->number() != nullptr && p->weak() ? convert(p, DType::f32).with_weak(false) : to_inexact(p).with_weak(false);
+  const Array part = to_inexact(p).with_weak(false);
   const Array u = uniform(key, shape_of("geometric", shape, Arrays{part}), part.dtype());
   return convert(floor(log(where(u == 0, 1, u)) / log1p(-part)) + 1, dtype).with_weak(false);
 }
