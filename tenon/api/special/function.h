@@ -88,7 +88,8 @@ inline constexpr double pi = std::numbers::pi;
 
 // Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
 Array is_odd(const Array& whole);
-// The first half of the digits of x, of which the square is exact, as is what it leaves of x; a constant to derivatives.
+// The first half of the digits of x, of which the square is exact, as is what it leaves of x; a constant to
+// derivatives.
 Array high_half(const Array& x);
 // exp(c·x²) of |x| up to where it overflows, exact to rounding.
 Array exp_of_square(double c, const Array& x);
