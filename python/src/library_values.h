@@ -25,7 +25,6 @@
 #include "operands.h"
 #include "shapes.h"
 #include "tenon/api/histograms.h"
-#include "tenon/ops/convert.h"
 
 namespace tenon::python {
 
@@ -191,15 +190,8 @@ void require_fits(nb::handle given) {
 }
 
 // None of an array that is not there: it was not asked for.
-// What functions of numbers alone make of these and of their own, which are 64 bits wide: as the present mode has it.
-inline Array in_mode(const Array& made) {
-  if (x64_enabled || !made.weak() || made.dtype() == canonical(made.dtype())) return made;
-  return convert(Operand(made, Source()), canonical(made.dtype())).with_weak(true);
-}
-inline nb::object object_of(const Array& made) { return made.empty() ? nb::none() : array_object(in_mode(made)); }
-inline nb::object object_of(const std::pair<Array, Array>& made) {
-  return nb::make_tuple(in_mode(made.first), in_mode(made.second));
-}
+inline nb::object object_of(const Array& made) { return made.empty() ? nb::none() : array_object(made); }
+inline nb::object object_of(const std::pair<Array, Array>& made) { return nb::make_tuple(made.first, made.second); }
 inline nb::object object_of(bool made) { return nb::bool_(made); }
 inline nb::object object_of(std::int64_t made) { return nb::int_(made); }
 inline nb::object object_of(const Dim& made) { return dim_object(made); }
@@ -210,7 +202,7 @@ nb::object object_of(const std::optional<T>& made) {
 }
 inline nb::object object_of(const Arrays& made) {
   nb::list all;
-  for (const Array& each : made) all.append(in_mode(each));
+  for (const Array& each : made) all.append(each);
   return all;
 }
 // A record's members, in their order.
