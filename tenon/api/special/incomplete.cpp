@@ -51,7 +51,7 @@ Array log_less(const Array& ratio, const Array& away) {
 
 // --- gamma ---
 // Temme's expansion (DLMF 8.12.7): c_k(η) in powers of η, for a ≥ 200 and |x - a| ≤ 0.3 a, by tools/chebyshev.py.
-constexpr double least_of_uniform = 200, farthest_of_uniform = 0.3;
+constexpr double least_of_uniform = 200, farthest_of_uniform = 0.3, largest_eta = 0.34;
 constexpr double uniform_gamma_0[] = {-0.3333333333333333,    0.08333333333333333,     -0.014814814814814815,
                                       0.0011574074074074073,  0.0003527336860670194,   -0.0001787551440329218,
                                       3.919263178522438e-05,  -2.185448510679992e-06,  -1.85406221071516e-06,
@@ -90,7 +90,7 @@ struct Uniform {
       largest *= least_of_uniform;
       std::size_t count = uniform_gamma[k].size();
       const auto counts = [&](std::size_t n) {
-        return std::abs(uniform_gamma[k][n]) * std::pow(0.34, static_cast<double>(n)) * largest >
+        return std::abs(uniform_gamma[k][n]) * std::pow(largest_eta, static_cast<double>(n)) * largest >
                epsilon_of(a.dtype()) / 16;
       };
       while (count > 0 && !counts(count - 1)) --count;
@@ -160,7 +160,8 @@ class Gamma {
   Array wrong_, nothing_, everything_, usable_;
 
  public:
-  // Where Temme's expansion stands in place of series and fraction, which would have many terms.
+  // `upper`: where Q is computed, and not P. `uniform`: where that is by Temme's expansion, since series and fraction
+  // would have many terms.
   const Array limit, a, x, upper, uniform;
 };
 

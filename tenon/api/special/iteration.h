@@ -56,9 +56,9 @@ struct Fraction {
   Array first;
   std::function<Array(const Array& k)> numerator, denominator;
 };
+using Terms = std::function<Fraction(const Array& p, In others)>;
 // Its value by Steed's recurrence, of terms(p, others) where `going`. Of a natural number p a numerator is 0, and the
 // fraction ends before its derivative in p does: `with_slope` it goes on as long as that of a number which is none.
-using Terms = std::function<Fraction(const Array& p, In others)>;
 Array value_of_fraction(const Array& going, const Terms& terms, const Array& p, const Arrays& others, bool with_slope);
 
 }  // namespace tenon::special
