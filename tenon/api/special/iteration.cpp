@@ -1,9 +1,16 @@
 #include "tenon/api/special/iteration.h"
 
+#include <tuple>
+
+#include "tenon/api/loops.h"
 #include "tenon/api/tangents.h"
+#include "tenon/api/vmap.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon::special {
 namespace {
+
+constexpr double most_terms = 100'000;
 
 // 1 / (d_k + n_k / (d_(k-1) + …)), the term that it adds, and the sum of the terms.
 struct Convergent {
@@ -21,6 +28,33 @@ Convergent next_of(const Fraction& fraction, const Convergent& before, const Arr
 }
 
 }  // namespace
+
+Arrays until_done(const Array& going, const StepOf& step, const Arrays& first, const Arrays& operands) {
+  using State = std::tuple<Array, Array, Arrays>;  // the count, what goes on, the carry
+  const auto of_element = [&](const Array& going, const Arrays& first, const Arrays& x) {
+    const auto body = [&](const State& state) {
+      const Array count = std::get<0>(state) + 1.0;
+      Step next = step(std::get<2>(state), count, x);
+      return State(count, next.going & (count < most_terms), std::move(next.carry));
+    };
+    const auto holds = [](const State& state) { return std::get<1>(state); };
+    return std::get<2>(while_loop(holds, body, State(zeros({}, first[0].dtype()), going, first)));
+  };
+  const auto rows = [&](const Arrays& arrays) {
+    Arrays made;
+    for (const Array& x : arrays) made.push_back(in_a_row(broadcast_to(x, going.shape())));
+    return made;
+  };
+  Arrays made = vmap(of_element)(in_a_row(going), rows(first), rows(operands));
+  for (Array& x : made) x = reshape(x, going.shape());
+  return made;
+}
+
+Array where_seldom(const Array& mask, const std::function<Array(In x)>& made, const Array& otherwise,
+                   const Arrays& operands) {
+  const auto step = [&](const Arrays&, const Array&, In x) { return Step{{made(x)}, Array(Scalar(false))}; };
+  return until_done(mask, step, {otherwise}, operands)[0];
+}
 
 Array value_of_fraction(const Array& going, const Terms& terms, const Array& p, const Arrays& others, bool with_slope) {
   const auto fractions = [&](In x) {
