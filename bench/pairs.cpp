@@ -35,6 +35,12 @@ template <class F>
 void measure(const std::string& name, const char* figure, F f) {
   bench::emit(name, figure, bench::median_seconds(f) * 1e3, "ms");
 }
+void measure_product(const std::string& name, const Array& x, const Array& y, const Array& b) {
+  const auto forward = tn::jit(product);
+  const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
+  measure(name, "forward", [&] { return forward(x, y, b); });
+  measure(name, "gradient in x, y and b", [&] { return by_all(x, y, b); });
+}
 std::string kernel(std::int64_t n) { return "Gaussian kernel, " + std::to_string(n) + " points"; }
 
 }  // namespace
@@ -42,37 +48,28 @@ std::string kernel(std::int64_t n) { return "Gaussian kernel, " + std::to_string
 int main() {
   for (const std::int64_t n : {1'000, 10'000, 30'000}) {
     const Array x = drawn(1, {n, 3}), y = drawn(2, {n, 3}), b = drawn(3, {n}), columns = drawn(4, {n, 16});
-    const auto forward = tn::jit(product);
+    const auto of_columns = tn::jit(product);
     const auto by_x = tn::jit(tn::grad(total));
-    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
     const auto logsumexp =
         tn::jit([](const Array& x, const Array& y) { return tn::logsumexp(-squared_distances(x, y), 1); });
     const auto nearest = tn::jit([](const Array& x, const Array& y) { return tn::argmin(squared_distances(x, y), 1); });
-    measure(kernel(n), "forward", [&] { return forward(x, y, b); });
+    measure_product(kernel(n), x, y, b);
     measure(kernel(n), "gradient in x", [&] { return by_x(x, y, b); });
-    measure(kernel(n), "gradient in x, y and b", [&] { return by_all(x, y, b); });
     measure(kernel(n), "log-sum-exp", [&] { return logsumexp(x, y); });
     measure(kernel(n), "nearest", [&] { return nearest(x, y); });
-    measure(kernel(n), "16 columns", [&] { return forward(x, y, columns); });
+    measure(kernel(n), "16 columns", [&] { return of_columns(x, y, columns); });
   }
   for (const auto& [n, dtype] : {std::pair(100'000, tn::DType::f32), std::pair(10'000, tn::DType::f64)}) {
     const Array x = convert(drawn(1, {n, 3}), dtype), y = convert(drawn(2, {n, 3}), dtype),
                 b = convert(drawn(3, {n}), dtype);
-    const auto forward = tn::jit(product);
-    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
-    const std::string name = kernel(n) + (dtype == tn::DType::f64 ? ", f64" : "");
-    measure(name, "forward", [&] { return forward(x, y, b); });
-    measure(name, "gradient in x, y and b", [&] { return by_all(x, y, b); });
+    measure_product(kernel(n) + (dtype == tn::DType::f64 ? ", f64" : ""), x, y, b);
   }
   for (const std::int64_t dimensions : {10, 64}) {
     const std::int64_t n = 5'000;
     const std::string name = kernel(n) + " of " + std::to_string(dimensions) + " dimensions";
     const auto scale = 2 / std::sqrt(static_cast<double>(dimensions));
     const Array x = scale * drawn(1, {n, dimensions}), y = scale * drawn(2, {n, dimensions}), b = drawn(3, {n});
-    const auto forward = tn::jit(product);
-    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
-    measure(name, "forward", [&] { return forward(x, y, b); });
-    measure(name, "gradient in x, y and b", [&] { return by_all(x, y, b); });
+    measure_product(name, x, y, b);
   }
   {
     const std::string name = "nearest of 1000, 100000 points";

@@ -343,3 +343,9 @@ def test_choices_of_pcg():
     assert np.allclose(np.bincount(random.randint(key, (N,), 2, 6), minlength=6) / N, [0, 0] + [0.25] * 4, atol=0.02)
     assert abs(np.mean(random.poisson(key, 4.0, (N,))) - 4) < 0.1 and abs(np.mean(random.bernoulli(key, 0.3, (N,))) - 0.3) < 0.02
     assert np.allclose(np.asarray(random.orthogonal(key, 4)) @ np.asarray(random.orthogonal(key, 4)).T, np.eye(4), atol=1e-12)
+
+
+def test_geometric_draws_of_a_number_are_those_of_an_array_of_it():
+    key = np.array([0, 7], "uint32")
+    assert (np.asarray(random.geometric(key, 0.1, (4,))) == np.asarray(random.geometric(key, np.array(0.1), (4,)))).all()
+    assert np.asarray(random.geometric(key, 0.1, (4,))).tolist() == [2, 30, 15, 27]  # as JAX draws them in 64 bits

@@ -53,9 +53,8 @@ Array cummin(const Operand& x, std::int64_t axis, const CumulativeOptions& optio
 Array cumlogsumexp(const Operand& x, std::int64_t axis, const CumulativeOptions& options) {
   const Array values = to_inexact(x);
   const DType dtype = values.dtype();
-  const Scalar none(std::complex<double>(-std::numeric_limits<double>::infinity(), 0.0));  // the logarithm of 0
-  return api_detail::accumulated("cumlogsumexp", logaddexp, is_complex(dtype) ? none.convert(dtype) : lowest(dtype),
-                                 Operand(values, x.where()), axis, options);
+  const Scalar of_none = is_complex(dtype) ? Scalar(-std::numeric_limits<double>::infinity()) : lowest(dtype);
+  return api_detail::accumulated("cumlogsumexp", logaddexp, of_none, Operand(values, x.where()), axis, options);
 }
 
 }  // namespace tenon

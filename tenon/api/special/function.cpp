@@ -118,6 +118,12 @@ Array polynomial(const Array& t, std::span<const double> terms) {
   return made;
 }
 
+Array rest_of_atanh(const Array& s, int terms, int terms_of_f32) {
+  std::vector<double> weights;
+  for (int k = 0; k < (s.dtype() == DType::f64 ? terms : terms_of_f32); ++k) weights.push_back(1.0 / (2 * k + 3));
+  return polynomial(s * s, weights);
+}
+
 Array is_odd(const Array& whole) {
   const Array half = whole * 0.5;
   return half != floor(half);
@@ -125,10 +131,9 @@ Array is_odd(const Array& whole) {
 
 Array high_half(const Array& x) {
   const bool is_long = x.dtype() == DType::f64;
-  const Array bits = bitcast(stop_gradient(x), is_long ? DType::i64 : DType::i32);
-  return bitcast(
-      bits & Array(Scalar(is_long ? -(std::int64_t(1) << 27) : -(std::int64_t(1) << 12)).convert(bits.dtype())),
-      x.dtype());
+  const DType dtype = is_long ? DType::i64 : DType::i32;
+  const Scalar kept(-(std::int64_t(1) << (is_long ? 27 : 12)));  // its bits
+  return bitcast(bitcast(stop_gradient(x), dtype) & Array(kept.convert(dtype)), x.dtype());
 }
 
 Array exp_of_square(double c, const Array& x) {

@@ -86,6 +86,9 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double pi = std::numbers::pi;
 
+// (atanh s - s) / s³ by its first terms: so many in f64, fewer in f32.
+Array rest_of_atanh(const Array& s, int terms, int terms_of_f32);
+
 // Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
 Array is_odd(const Array& whole);
 // The first half of the digits of x, of which the square is exact, as is what it leaves of x; a constant to

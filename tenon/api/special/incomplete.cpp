@@ -4,8 +4,7 @@
 // fraction, which end where a term is less than rounding; of gamma's, where a is large and x next to it, by Temme's
 // expansion.
 #include <cmath>
-#include <functional>
-#include <numbers>
+#include <span>
 
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
@@ -37,16 +36,10 @@ Array gamma_series(const Array& going, const Array& a, const Array& x) {
   return until_done(going, step, {ones_like(a), ones_like(a)}, {a, x})[1];
 }
 
-// Σ squareᵏ / (2k + 3): (atanh s - s) / s³, for |s| ≤ 1/4.
-Array rest_of_atanh(const Array& square) {
-  std::array<double, 13> terms;
-  for (std::size_t k = 0; k < terms.size(); ++k) terms[k] = 1.0 / static_cast<double>(2 * k + 3);
-  return polynomial(square, std::span(terms).first(square.dtype() == DType::f64 ? 13 : 6));
-}
-// log(ratio) - away of ratio = 1 + away, without cancellation near 0.
+// log(ratio) - away of ratio = 1 + away, without cancellation near 0, where log ratio = 2 atanh s and |s| ≤ 1/4.
 Array log_less(const Array& ratio, const Array& away) {
   const Array near = abs(away) < 0.4, u = where(near, away, 0.0), s = u / (2.0 + u), square = s * s;
-  return where(near, 2.0 * s * square * rest_of_atanh(square) - u * s, log(where(near, 1.0, ratio)) - away);
+  return where(near, 2.0 * s * square * rest_of_atanh(s, 13, 6) - u * s, log(where(near, 1.0, ratio)) - away);
 }
 
 // --- gamma ---
@@ -82,15 +75,13 @@ struct Uniform {
   Uniform(const Array& a, const Array& x, const Array& upper) {
     const Array away = (x - a) / a, half = 1.0 / (2.0 + away), s = away * half;
     const Array eta =
-        away * sqrt(2.0 * half - 4.0 * s * half * half * rest_of_atanh(s * s));  // η²/2 = away - log(1 + away)
+        away * sqrt(2.0 * half - 4.0 * s * half * half * rest_of_atanh(s, 13, 6));  // η²/2 = away - log(1 + away)
     Array sum = zeros_like(a);
-    double largest =
-        std::pow(least_of_uniform, -static_cast<double>(std::size(uniform_gamma)));  // that a power of 1/a is
     for (std::size_t k = std::size(uniform_gamma); k-- > 0;) {
-      largest *= least_of_uniform;
       std::size_t count = uniform_gamma[k].size();
+      const double power = std::pow(least_of_uniform, -static_cast<double>(k));  // the largest of 1/a
       const auto counts = [&](std::size_t n) {
-        return std::abs(uniform_gamma[k][n]) * std::pow(largest_eta, static_cast<double>(n)) * largest >
+        return std::abs(uniform_gamma[k][n]) * std::pow(largest_eta, static_cast<double>(n)) * power >
                epsilon_of(a.dtype()) / 16;
       };
       while (count > 0 && !counts(count - 1)) --count;
@@ -104,6 +95,12 @@ struct Uniform {
   Array part() const { return exp(exponent) * size; }
   Array size, exponent;
 };
+
+// A function of a, and its derivative.
+template <class F>
+std::pair<Array, Array> with_slope_in_a(F f, const Array& a) {
+  return jvp([&](Array a) { return f(a); }, std::tuple(a), std::tuple(ones_like(a)));
+}
 
 // What the incomplete gamma functions have in common at a and x.
 class Gamma {
@@ -120,19 +117,15 @@ class Gamma {
         upper((this->x > 1.0) & (this->x > this->a)),
         uniform((this->a >= least_of_uniform) & (abs(this->x - this->a) <= farthest_of_uniform * this->a)) {}
 
-  // The root of x^a exp(-x) / Γ(a + 1), which does not underflow where that times something else does not; by
-  // Stirling's formula of a, and of a + 1 where that is less than 2.
-  Array root_of_factor() const {
+  // Something times the factor x^a exp(-x) / Γ(a + 1), by Stirling's formula of a, and of a + 1 where that is less than
+  // 2.
+  Array times_factor(const Array& other) const {
     const Array large = a > 1.0, n = where(large, a, a + 1.0), base = where(large, a, 1.0);
     const Array less = log_less(x / base, where(large, (x - a) / base, 1.0));
     const Array power = where(large, a * less, a * (less + 1.0) - (x - n));
     const Array rest = where(large, 0.5, a + 0.5) * log(n) + 0.5 * std::log(2 * pi) + stirling_rest(n);
-    return exp(0.5 * (power - rest));
-  }
-  // Something times the factor.
-  Array times_factor(const Array& x) const {
-    const Array root = root_of_factor();
-    return x * root * root;
+    const Array root = exp(0.5 * (power - rest));  // which does not underflow where the product does not
+    return other * root * root;
   }
   // P(a, x) / factor below, Q(a, x) / (a · factor) above, as a function of a.
   Array inner(const Array& a, bool with_slope) const {
@@ -149,7 +142,7 @@ class Gamma {
   }
   // The derivative of log(factor) + log(inner) in a, times inner: of `a · factor` above.
   Array slope() const {
-    const auto [value, moved] = jvp([&](Array a) { return inner(a, true); }, std::tuple(a), std::tuple(ones_like(a)));
+    const auto [value, moved] = with_slope_in_a([&](const Array& a) { return inner(a, true); }, a);
     return moved + value * (log(x) - special::digamma(where(upper, a, a + 1.0)));
   }
   Array finished(const Array& made, const Operand& at_zero, double at_infinity) const {
@@ -179,11 +172,6 @@ Array part(const Array& a, const Array& x, bool above) {
 Array lower_part(In in) { return part(in[0], in[1], false); }
 Array upper_part(In in) { return part(in[0], in[1], true); }
 
-// A function of a, and its derivative.
-template <class F>
-std::pair<Array, Array> with_slope_in_a(F f, const Array& a) {
-  return jvp([&](Array a) { return f(a); }, std::tuple(a), std::tuple(ones_like(a)));
-}
 Array slope_in_a(In in) {
   const Gamma g(in[0], in[1]);
   const Array usual = g.times_factor(g.slope() * where(g.upper, -g.a, 1.0));

@@ -122,9 +122,7 @@ Array divergence(In in) {
   // (x - y) s + 2x (atanh s - s) of s = (x - y) / (x + y), where the terms would cancel (Loader 2000).
   const Array apart = r.p - r.q, ratio = 0.5 * apart / (0.5 * r.p + 0.5 * r.q), near = abs(ratio) < 0.5,
               s = where(near, ratio, 0.0);
-  std::vector<double> terms;
-  for (int k = 0; k < (r.x.dtype() == DType::f64 ? 26 : 12); ++k) terms.push_back(2.0 / (2 * k + 3));
-  const Array square = s * s, series = apart * s + r.p * (s * square * polynomial(square, terms));
+  const Array series = apart * s + r.p * (2.0 * s * (s * s) * rest_of_atanh(s, 26, 12));
   return r.or_elsewhere(where(near, series, r.entropy - r.p + r.q), r.y);
 }
 // Near 1/2, where it is 0, by 2x - 1, which is exact.
