@@ -89,7 +89,7 @@ def main(folder):
           f"and transformation that tests are generated for, from the ops' sample slots: {total:,} cases of {len(ops)} ops. Tests\n"
           "written by hand, of loops, branches, calls, trees, errors and whole programs, come on top, and random programs\n"
           "(`tests/programs`), which nest all of them. `tests/ops` runs as the processor is, and again, each sample in some\n"
-          "dtype and each dtype with some sample: held to AVX2, and with the smallest arrays divided into blocks. `./run test --full`\n"
+          "dtype and each dtype with some sample: held to AVX2 where it has more, and with the smallest arrays divided into blocks. `./run test --full`\n"
           "takes all pairs there, and holds it to baseline x86-64 too.\n")
     print("| column | compares | ops | cases |\n|---|---|---|---|")
     for key, (head, compares) in CHECKS.items():
