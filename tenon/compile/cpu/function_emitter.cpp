@@ -65,14 +65,19 @@ std::shared_ptr<const FunctionEmitter::Common> FunctionEmitter::common_of(const 
                                                                           const kernel::OpenNumbers& numbers) {
   const std::vector<int> none(f.slots.size(), 0);
   auto common = std::make_shared<Common>(Common{none, none, numbers});
-  for (const kernel::Statement& s : f.body)
+  for (const kernel::Statement& s : f.body) {
+    std::set<SlotId> arguments;
     visit_slots(f, s, [&](SlotId slot, bool write) {
       ++common->touched[slot];
-      if (!write) ++common->read[slot];
+      if (write) return;
+      ++common->read[slot];
+      if (f.slots[slot].place == kernel::Slot::Place::argument) arguments.insert(slot);
     });
-  for (SlotId i = 0; i < f.slots.size(); ++i)
-    if (f.slots[i].place == kernel::Slot::Place::argument && common->read[i] > 0)
-      common->argument_bytes += known_bytes(f.slots[i]);
+    for (const SlotId slot : arguments) {
+      common->argument_bytes += known_bytes(f.slots[slot]);
+      common->open_arguments += !f.slots[slot].elements.known();
+    }
+  }
   return common;
 }
 

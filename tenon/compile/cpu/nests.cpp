@@ -96,7 +96,8 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   }
   for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
   const std::int64_t width = lanes_along(work, n.sizes.back());
-  if (!unrolled && streams(n, work, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
+  const auto outputs = unrolled ? std::nullopt : streams(n, work, width);
+  if (outputs) return streamed(*outputs, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
 }
 
@@ -190,60 +191,80 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   });
 }
 
-// Elements of an output that leaves room in the last cache for what it is computed from: half of it at most, and a
-// quarter however much a nest reads beside.
-std::int64_t FunctionEmitter::most_kept(const kernel::Slot& slot, std::int64_t read_bytes) const {
+// Whether an output is better stored through the last cache: where it and what is read have room there, nearly, and
+// further on where little is read, of which stores past the caches could leave more in them. Such a store itself takes
+// longer than one that meets its line (docs/native-code.md has the measurement).
+bool FunctionEmitter::is_kept(std::int64_t written, std::int64_t read) const {
   const std::int64_t cache = target_.cache_bytes;
-  return std::clamp(cache - cache / 16 - read_bytes, cache / 4, cache / 2) /
-         static_cast<std::int64_t>(size_of(slot.dtype));
+  return written + read <= cache + cache / 8 || read <= cache / 2 + written / 3;
 }
 
-Value* FunctionEmitter::is_large(SlotId slot) {
-  const Dim& elements = f_.slots[slot].elements;
-  return b_.CreateICmpSGT(number(elements), number(most_kept(f_.slots[slot])));
+// The most elements of an output for which that holds, where only running tells how many it has: beside `read` bytes
+// and `open` arrays that have as many.
+std::int64_t FunctionEmitter::most_kept(const kernel::Slot& slot, std::int64_t read, std::int64_t open) const {
+  const std::int64_t cache = target_.cache_bytes, room = (cache + cache / 8 - read) / (1 + open);
+  if (open == 0 && read <= cache / 2) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t further = open == 0 ? 0 : 3 * (cache / 2 - read) / (3 * open - 1);
+  return std::max({room, further, std::int64_t(0)}) / static_cast<std::int64_t>(size_of(slot.dtype));
 }
 
-// Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are too large for the
-// last cache beside what it and the program read, as far as is known: such an output leaves no room for what it is
-// computed from, and only its end would be found there again.
-bool FunctionEmitter::streams(const kernel::Nest& n, const Work& work, std::int64_t width) {
-  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
-    return false;
+// Where a nest writes whole, aligned registers of outputs that nothing reads again and that are better not kept in the
+// last cache: these, each with how many elements are kept there, where only running tells how many it has.
+std::optional<FunctionEmitter::Streamed> FunctionEmitter::streams(const kernel::Nest& n, const Work& work,
+                                                                  std::int64_t width) {
+  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0)) return {};
   // A nest over a row may read what others have made of it.
-  std::int64_t read = common_->argument_bytes;
-  for (const SlotId id : work.reads)
-    if (f_.slots[id].place != kernel::Slot::Place::argument) read += known_bytes(f_.slots[id]);
+  std::int64_t read = common_->argument_bytes, open = common_->open_arguments;
+  for (const SlotId id : work.reads) {
+    if (f_.slots[id].place == kernel::Slot::Place::argument) continue;
+    read += known_bytes(f_.slots[id]);
+    open += !f_.slots[id].elements.known();
+  }
+  Streamed found;
+  const auto is_better = [&](SlotId id) {
+    const kernel::Slot& slot = f_.slots[id];
+    if (slot.elements.known()) return found.emplace(id, 0), !is_kept(known_bytes(slot), read);
+    const std::int64_t most = most_kept(slot, read, open);
+    found.emplace(id, most);
+    return !at_most(slot.elements, most);
+  };
   std::size_t next = 0, begins = 0;
-  return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
+  const bool all = std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;
     if (i < begins) return true;
     begins = i + run_from(n.stores, i, e_.variation(s.offset, n.vars.back()).stride.value_or(0));
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, most_kept(slot, read)) &&
-           width * bytes == target_.vector_bytes && common_->read[s.slot] == 0 && at &&
-           exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
+    return slot.place == kernel::Slot::Place::argument && is_better(s.slot) && width * bytes == target_.vector_bytes &&
+           common_->read[s.slot] == 0 && at && exact_quotient(at->constant, width) &&
+           std::ranges::all_of(at->terms, [&](const auto& term) {
              return term.first == n.vars.back() || exact_quotient(term.second, width);
            });
   });
+  return all ? std::optional(std::move(found)) : std::nullopt;
+}
+// Whether none of these is to be kept in the last cache, as far as only running tells.
+Value* FunctionEmitter::are_large(const Streamed& outputs) {
+  Value* all = b_.getTrue();
+  for (const auto& [slot, most] : outputs)
+    if (const Dim& elements = f_.slots[slot].elements; !elements.known())
+      all = b_.CreateAnd(all, b_.CreateICmpSGT(number(elements), number(most)));
+  return all;
 }
 // The nest with stores past the caches, where the outputs are aligned, and as large as that; as it is, where they are
 // not.
-void FunctionEmitter::streamed(const kernel::Nest& n, Code emit) {
+void FunctionEmitter::streamed(const Streamed& outputs, Code emit) {
   Value* low = b_.getInt64(0);
-  for (const kernel::Store& s : n.stores)
-    low = b_.CreateOr(low, b_.CreatePtrToInt(e_.address(s.slot, b_.getInt64(0)), b_.getInt64Ty()));
+  for (const auto& [slot, most] : outputs)
+    low = b_.CreateOr(low, b_.CreatePtrToInt(e_.address(slot, b_.getInt64(0)), b_.getInt64Ty()));
   Value* aligned = b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(target_.vector_bytes - 1)), b_.getInt64(0));
-  std::set<SlotId> slots;
-  for (const kernel::Store& s : n.stores)
-    if (slots.insert(s.slot).second && !f_.slots[s.slot].elements.known())
-      aligned = b_.CreateAnd(aligned, is_large(s.slot));
-  streamed_.merge(slots);
+  Value* here = b_.CreateAnd(aligned, are_large(outputs));
+  streamed_.push_back(outputs);
   auto* past = llvm::BasicBlock::Create(b_.getContext(), "streamed", function_);
   auto* plain = llvm::BasicBlock::Create(b_.getContext(), "plain", function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
-  b_.CreateCondBr(aligned, past, plain);
+  b_.CreateCondBr(here, past, plain);
   for (const auto& [block, stream] : {std::pair(past, true), std::pair(plain, false)}) {
     b_.SetInsertPoint(block);
     e_.forget();
@@ -257,11 +278,9 @@ void FunctionEmitter::streamed(const kernel::Nest& n, Code emit) {
 // Streamed stores are seen by other threads after this.
 void FunctionEmitter::end_streams() {
   if (streamed_.empty()) return;
-  const auto fence = [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); };
-  if (std::ranges::any_of(streamed_, [&](SlotId slot) { return f_.slots[slot].elements.known(); })) return fence();
   Value* any = b_.getFalse();
-  for (const SlotId slot : streamed_) any = b_.CreateOr(any, is_large(slot));
-  when(any, fence);
+  for (const Streamed& outputs : streamed_) any = b_.CreateOr(any, are_large(outputs));
+  when(any, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
 }
 
 // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,

@@ -54,7 +54,9 @@ class FunctionEmitter {
   struct Common {
     std::vector<int> touched, read;  // how often the program touches and reads each slot
     const kernel::OpenNumbers& numbers;
-    std::int64_t argument_bytes = 0;  // of the arguments that the program reads, as far as is known
+    // Of the arguments that the program reads, each as often as it goes through it: bytes of those whose size is known,
+    // and how many others there are.
+    std::int64_t argument_bytes = 0, open_arguments = 0;
   };
 
   // --- function_emitter.cpp: the frame, and calls of the runtime ---
@@ -110,10 +112,12 @@ class FunctionEmitter {
   bool is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors);
   void one_by_one(const kernel::Nest& n, const Work& work);
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
-  std::int64_t most_kept(const kernel::Slot& slot, std::int64_t read_bytes = 0) const;
-  Value* is_large(SlotId slot);
-  bool streams(const kernel::Nest& n, const Work& work, std::int64_t width);
-  void streamed(const kernel::Nest& n, Code emit);
+  bool is_kept(std::int64_t written, std::int64_t read) const;
+  std::int64_t most_kept(const kernel::Slot& slot, std::int64_t read, std::int64_t open) const;
+  using Streamed = std::map<SlotId, std::int64_t>;  // outputs of a nest, and the most elements of each that are kept
+  std::optional<Streamed> streams(const kernel::Nest& n, const Work& work, std::int64_t width);
+  Value* are_large(const Streamed& outputs);
+  void streamed(const Streamed& outputs, Code emit);
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
@@ -198,8 +202,8 @@ class FunctionEmitter {
   llvm::Function* function_;
   Frame frame_{};
   bool parallel_ = false;
-  std::set<SlotId> streamed_;  // what may have been written past the caches
-  bool inside_rows_ = false;   // within a block of rows, which has slots to itself
+  std::vector<Streamed> streamed_;  // what may have been written past the caches
+  bool inside_rows_ = false;        // within a block of rows, which has slots to itself
   std::shared_ptr<const Common> common_;
   Launches launches_;
   SizeSteps size_steps_;                             // of sizes that this function computes as it begins
