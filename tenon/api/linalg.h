@@ -156,9 +156,15 @@ struct Tridiagonal {
 Tridiagonal tridiagonal(const Operand& a, const TridiagonalOptions& options = {});
 
 // x with a·x = b, a tridiagonal: below[..., 0] and above[..., n - 1] are not read. Diagonals: [..., n]; b: [..., n, k];
-// the axes before broadcast. By rotations, in time that grows as n·k. Derivatives by all four.
+// the axes before broadcast. By rotations, in time that grows as n·k. Derivatives by all four. Of a singular matrix x
+// is Inf or NaN; with `perturb_singular` it is finite: pivots that rounding alone could have left of the largest
+// element are as large as that, which inverse iteration asks for.
 //   linalg::tridiagonal_solve(Array{0.f, 1.f}, Array{2.f, 2.f}, Array{1.f, 0.f}, Array{{3.f}, {3.f}})   // {{1}, {1}}
-Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b);
+struct TridiagonalSolveOptions {
+  bool perturb_singular = false;
+};
+Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b,
+                        const TridiagonalSolveOptions& options = {});
 // The upper triangular R' with R'ᵀ·R' = Rᵀ·R + w·wᵀ, real. r: [n, n]; w: [n]. Time that grows as n².
 //   linalg::cholesky_update(eye(2), Array{0.f, 0.75f})   // {{1, 0}, {0, 1.25}}
 Array cholesky_update(const Operand& r, const Operand& w);

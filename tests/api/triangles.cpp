@@ -212,6 +212,16 @@ TEST(Linalg, SystemsOfTheirOwnForm) {
     const Array made = tn::expand_dims(d, -1) * x + beside(l, 1, n, 0) + beside(u, 0, n - 1, 1);
     EXPECT_LE(distance(made, tn::broadcast_to(b, made.shape())), tolerance(dtype));
   }
+  const auto perturbed = [](const Array& l, const Array& d, const Array& u) {
+    return linalg::tridiagonal_solve(l, d, u, tn::ones({Dim(3), Dim(1)}, DType::f64), {.perturb_singular = true});
+  };
+  const Array l{0., 2., 0.}, d{1., 6., 1.}, u{3., 0., 0.}, none = tn::zeros_like(d);  // two rows are multiples
+  for (const Array& x : {perturbed(none, none, none), perturbed(l, d, u)}) {
+    EXPECT_TRUE(tn::all(tn::is_finite(x)).item<bool>());
+    EXPECT_GT(tn::amax(tn::abs(x)).item<double>(), 1e14);
+  }
+  const Array regular = linalg::tridiagonal_solve(l, d + 9., u, tn::ones({Dim(3), Dim(1)}, DType::f64));
+  EXPECT_TRUE(tn::array_equal(perturbed(l, d + 9., u), regular));
   const Array r = linalg::qr(drawn({Dim(6), Dim(4)})).r, w = drawn({Dim(4)});
   const Array changed = linalg::cholesky_update(r, w);
   const Array outer = tn::expand_dims(w, 1) * tn::expand_dims(w, 0);

@@ -98,14 +98,13 @@ def tridiagonal(a, *, lower=True):
 
 def tridiagonal_solve(dl, d, du, b, *, perturb_singular=False):
     """x with a·x = b of tridiagonal matrices a: [..., n] below the diagonal (the first is not read), on it, above it (the last
-    is not read); b: [..., n, k].
+    is not read); b: [..., n, k]. Of a singular matrix x is Inf or NaN, and finite with `perturb_singular`: pivots that are less
+    than rounding of the largest element are as large as that.
 
     >>> tridiagonal_solve(tnp.array([0.0, 1.0]), tnp.array([2.0, 2.0]), tnp.array([1.0, 0.0]), tnp.full((2, 1), 3.0)).round(12).tolist()
     [[1.0], [1.0]]
     """
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve: `perturb_singular`: a singular matrix gives Inf or NaN.")
-    return _core.tn.linalg.tridiagonal_solve(*(tnp.asarray(x) for x in (dl, d, du, b)))
+    return _core.tn.linalg.tridiagonal_solve(*(tnp.asarray(x) for x in (dl, d, du, b)), perturb_singular=bool(perturb_singular))
 
 
 def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_by_index=None, implementation=None):

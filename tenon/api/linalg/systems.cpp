@@ -4,6 +4,7 @@
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
+#include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/modulus.h"
@@ -13,8 +14,24 @@
 
 namespace tenon::linalg {
 
+namespace {
+
+// The diagonal of a triangle, rows along the first axis, with elements that are less than rounding of its largest one
+// replaced by that.
+Array perturbed(const Array& diagonal, const Array& above, const Array& second) {
+  const Axes rows = Axes(0).keepdims();
+  const Array largest = max(amax(abs(diagonal), rows), max(amax(abs(above), rows), amax(abs(second), rows)));
+  const Array least =
+      stop_gradient(where(largest == 0.0, 1.0, largest) * special::epsilon_of(real_part_of(diagonal.dtype())));
+  const Array turned = convert(where(real(diagonal) < 0.0, -least, least), diagonal.dtype());
+  return where(abs(diagonal) < least, turned, diagonal);
+}
+
+}  // namespace
+
 // By rotations of neighbouring rows, which leave two diagonals above the main one and want no exchange of rows.
-Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b) {
+Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b,
+                        const TridiagonalSolveOptions& options) {
   const SourceScope place(diagonal.where(), "tridiagonal_solve");
   const matrices::Together given = matrices::together({below, diagonal, above, b});
   const auto fits = [&] {
@@ -49,8 +66,14 @@ Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Ope
   const auto rotated = [&](const Row& row, const Kept& next) {
     const auto& [d0, u0, v0] = row;
     const auto& [l1, d1, u1, v1] = next;
-    const Array length = convert(sqrt(squared_modulus(d0) + squared_modulus(l1)), d0.dtype()), c = d0 / length,
-                s = l1 / length;
+    const Array length = convert(sqrt(squared_modulus(d0) + squared_modulus(l1)), d0.dtype());
+    // Of two zeros, which perturbed pivots come from, no rotation is told.
+    const auto by_length = [&](const Array& x, double otherwise) {
+      if (!options.perturb_singular) return x / length;
+      const Array none = length == 0.0;
+      return where(none, otherwise, x / where(none, 1.0, length));
+    };
+    const Array c = by_length(d0, 1), s = by_length(l1, 0);
     const Array cc = conj(c), sc = conj(s);
     return std::pair(Row(c * d1 - s * u0, c * u1, c * v1 - s * v0),
                      Kept(length, cc * u0 + sc * d1, sc * u1, cc * v0 + sc * v1));
@@ -60,8 +83,9 @@ Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Ope
   const auto& [d_last, u_last, v_last] = last;
   const auto with_last = [](const Array& x, const Array& end) { return concatenate({x, expand_dims(end, 0)}, 0); };
   const Array none = zeros_like(d_last);
-  const Kept all(with_last(std::get<0>(kept), d_last), with_last(std::get<1>(kept), none),
-                 with_last(std::get<2>(kept), none), with_last(std::get<3>(kept), v_last));
+  Kept all(with_last(std::get<0>(kept), d_last), with_last(std::get<1>(kept), none), with_last(std::get<2>(kept), none),
+           with_last(std::get<3>(kept), v_last));
+  if (options.perturb_singular) std::get<0>(all) = perturbed(std::get<0>(all), std::get<1>(all), std::get<2>(all));
   using Behind = std::tuple<Array, Array>;
   const auto substituted = [](const Behind& behind, const Kept& row) {
     const auto& [x1, x2] = behind;

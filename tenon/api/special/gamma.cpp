@@ -98,8 +98,7 @@ struct NearGamma {
     const Array& y = brought.y;
     product = brought.passed[0].number;
     for (std::size_t i = 1; i < brought.passed.size(); ++i) product = product * brought.passed[i].number;
-    const Array zeros = where(small, x * (x - 1.0), (y - 1.0) * (y - 2.0));  // where x is small y - 1 is x, exactly
-    log_of_y = zeros * chebyshev(y - 2.0, terms_of_log_gamma);
+    log_of_y = log_gamma_from_one(where(small, x, y - 1.0));  // where x is small y - 1 is x, exactly
   }
   Array small, product, log_of_y;
 };
@@ -252,6 +251,8 @@ Array stirling_rest(const Array& x) {
   const Array inverse = 1.0 / x;
   return inverse * chebyshev(2.0 * inverse - 1.0, terms_of_rest);
 }
+
+Array log_gamma_from_one(const Array& a) { return a * (a - 1.0) * chebyshev(a - 1.0, terms_of_log_gamma); }
 
 Array lgamma(const Operand& x) { return lgamma_function({x}); }
 Array gamma(const Operand& x) { return gamma_function({x}); }

@@ -12,6 +12,9 @@ Array stirling_rest(const Array& x);
 // Which is Σ weights[k] / x^(2k + 1) of large x, complex ones too.
 std::span<const double> stirling_weights();
 
+// log Γ(1 + a) of 0 ≤ a ≤ 2, which is exact where a is small, too.
+Array log_gamma_from_one(const Array& a);
+
 // log (n! / (k! (n - k)!)), without cancellation.
 Array log_of_choices(const Array& n, const Array& k);
 

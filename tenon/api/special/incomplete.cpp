@@ -2,7 +2,7 @@
 //
 // Each is a factor that has no cancellation, by Stirling's formula and what it leaves, times a series or a continued
 // fraction, which end where a term is less than rounding; of gamma's, where a is large and x next to it, by Temme's
-// expansion.
+// expansion, and the upper part where both are small by what is left of 1.
 #include <cmath>
 #include <span>
 
@@ -158,14 +158,28 @@ class Gamma {
   const Array limit, a, x, upper, uniform;
 };
 
+// Q(a, x) of a < 1/2 and x ≤ 1, where 1 - P(a, x) cancels: with x^a / Γ(a + 1) = 1 + e, P is (1 + e)(1 + a s).
+constexpr double largest_small = 0.5;
+Array upper_of_small(In in) {
+  const Array &a = in[0], &x = in[1], e = expm1(a * log(x) - log_gamma_from_one(a));
+  std::vector<double> factorials{1};
+  const auto last = [&] { return static_cast<double>(factorials.size()); };
+  while (factorials.back() * last() < 16 / epsilon_of(a.dtype())) factorials.push_back(factorials.back() * last());
+  Array terms = zeros_like(a);  // s = Σ (-x)ⁿ / (n! (a + n)), n ≥ 1, is -x times these
+  for (std::size_t n = factorials.size(); --n > 0;)
+    terms = 1.0 / (factorials[n] * (a + static_cast<double>(n))) - x * terms;
+  return (1.0 + e) * (a * (x * terms)) - e;
+}
+
 // P(a, x), or Q(a, x).
 Array part(const Array& a, const Array& x, bool above) {
   const Gamma g(a, x);
   const Array usual = g.times_factor(g.inner(g.a, false) * where(g.upper, g.a, 1.0));
   const auto near = [](In of) { return Uniform(of[0], of[1], of[1] > of[0]).part(); };
   const Array size = where_seldom(g.uniform, near, usual, {g.a, g.x});
-  const Array made =
-      g.finished(where(above ? g.upper : !g.upper, size, 1.0 - size), above ? 1.0 : 0.0, above ? 0.0 : 1.0);
+  Array made = where(above ? g.upper : !g.upper, size, 1.0 - size);
+  if (above) made = where_seldom((g.a < largest_small) & (g.x <= 1.0), upper_of_small, made, {g.a, g.x});
+  made = g.finished(made, above ? 1.0 : 0.0, above ? 0.0 : 1.0);
   const Array at_infinity = where((a == infinity) & is_finite(x) & !(x < 0.0), above ? 1.0 : 0.0, made);
   return where(g.limit, above ? 0.0 : 1.0, at_infinity);
 }
