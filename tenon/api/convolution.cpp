@@ -185,12 +185,18 @@ Array through_spread_input(const Convolution& c) {
   AxisNumbers turned;
   std::vector<Dim> inputs;
   Pads pads = c.pads;
+  Shape result = c.x.shape();
+  result[c.axes() + 1] = c.w.shape()[c.axes() + 1];
+  bool empty = false;
   for (std::size_t i = 0; i < c.axes(); ++i) {
     turned.push_back(static_cast<std::int64_t>(i));
     const std::int64_t span = c.span(i).value();
     inputs.push_back(max((c.x.shape()[i + 1] - 1) * c.input_dilation[i] + 1, 0) + span);
     pads[i].first -= span, pads[i].second -= span;
+    result[i + 1] = max(inputs.back() + pads[i].first + pads[i].second, 0);
+    empty = empty || result[i + 1] == Dim(0);
   }
+  if (empty) return full(result, Array(Scalar::zero(c.x.dtype())));
   const Array w = exchanged(reverse(c.w, turned), c.groups);
   const Array full = convolve_to_input(w, c.x, {c.input_dilation, c.window_dilation, c.groups}, inputs);
   return padded(full, pads, AxisNumbers(c.axes(), 1));

@@ -124,6 +124,12 @@ Array rest_of_atanh(const Array& s, int terms, int terms_of_f32) {
   return polynomial(s * s, weights);
 }
 
+// Near 0 log ratio = 2 atanh s, |s| ≤ 1/4.
+Array log_less(const Array& ratio, const Array& away) {
+  const Array near = abs(away) < 0.4, u = where(near, away, 0.0), s = u / (2.0 + u), square = s * s;
+  return where(near, 2.0 * s * square * rest_of_atanh(s, 13, 6) - u * s, log(where(near, 1.0, ratio)) - away);
+}
+
 Array is_odd(const Array& whole) {
   const Array half = whole * 0.5;
   return half != floor(half);

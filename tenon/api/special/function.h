@@ -88,6 +88,8 @@ inline constexpr double pi = std::numbers::pi;
 
 // (atanh s - s) / s³ by its first terms: so many in f64, fewer in f32.
 Array rest_of_atanh(const Array& s, int terms, int terms_of_f32);
+// log(ratio) - away of ratio = 1 + away, without cancellation near 0.
+Array log_less(const Array& ratio, const Array& away);
 
 // Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
 Array is_odd(const Array& whole);

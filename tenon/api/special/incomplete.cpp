@@ -36,12 +36,6 @@ Array gamma_series(const Array& going, const Array& a, const Array& x) {
   return until_done(going, step, {ones_like(a), ones_like(a)}, {a, x})[1];
 }
 
-// log(ratio) - away of ratio = 1 + away, without cancellation near 0, where log ratio = 2 atanh s and |s| ≤ 1/4.
-Array log_less(const Array& ratio, const Array& away) {
-  const Array near = abs(away) < 0.4, u = where(near, away, 0.0), s = u / (2.0 + u), square = s * s;
-  return where(near, 2.0 * s * square * rest_of_atanh(s, 13, 6) - u * s, log(where(near, 1.0, ratio)) - away);
-}
-
 // --- gamma ---
 // Temme's expansion (DLMF 8.12.7): c_k(η) in powers of η, for a ≥ 200 and |x - a| ≤ 0.3 a, by tools/chebyshev.py.
 constexpr double least_of_uniform = 200, farthest_of_uniform = 0.3, largest_eta = 0.34;

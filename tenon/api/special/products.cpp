@@ -29,11 +29,35 @@ Array factorial_of(In in) {
   return where(below, 0.0, where(small, 1.0, n * special::gamma(where(small, 1.0, n))));
 }
 
-// Γ(z + m) / Γ(z).
+// Γ(z + m) / Γ(z) of positive z and z + m is base^power · exp(exponent), by Stirling's formula and what it leaves,
+// where nothing cancels: of q = z + m and p = z, each 1 more where it is below 1, q^(q - p) and the rest.
+struct GammaRatio {
+  GammaRatio(const Array& z, const Array& m) {
+    const Array sum = z + m, low = z < 1.0, low_sum = sum < 1.0, p = where(low, z + 1.0, z);
+    base = where(low_sum, sum + 1.0, sum);
+    power = m + where(low_sum, 1.0, 0.0) - where(low, 1.0, 0.0);
+    const Array t = power / p, off = power - (base - p);  // what base is rounded by
+    passed = where(low, z, 1.0) / where(low_sum, sum, 1.0);
+    exponent =
+        p * log_less(base / p, t) - 0.5 * log(base / p) + (stirling_rest(base) - stirling_rest(p)) + power * off / base;
+  }
+  Array value() const {
+    const Array root =
+        pow(base, 0.5 * power) * exp(0.5 * exponent);  // which does not overflow where the product does not
+    return root * passed * root;
+  }
+  Array logarithm() const { return power * log(base) + exponent + log(passed); }
+  Array base, power, exponent, passed;
+};
 Array poch_of(In in) {
   const Array &z = in[0], &m = in[1];
-  const Array signs = special::gammasgn(z + m) * special::gammasgn(z);
-  return where(m == 0.0, 1.0, signs * exp(special::lgamma(z + m) - special::lgamma(z)));
+  const Array usual = (z > 0.0) & (z + m > 0.0) & is_finite(z + m);
+  const Array of_usual = GammaRatio(where(usual, z, 1.0), where(usual, m, 1.0)).value();
+  const auto elsewhere = [](In of) {
+    const Array &z = of[0], &m = of[1], signs = special::gammasgn(z + m) * special::gammasgn(z);
+    return signs * exp(special::lgamma(z + m) - special::lgamma(z));
+  };
+  return where(m == 0.0, 1.0, where_seldom(!usual, elsewhere, of_usual, {z, m}));
 }
 Array poch_in_z(In in) {
   return special::poch(in[0], in[1]) * (special::digamma(in[0] + in[1]) - special::digamma(in[0]));
@@ -52,7 +76,11 @@ Array log_beta(In in) {
   const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) + last + rests;
   const Array of_usual = where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
   const auto elsewhere = [](In of) {
-    return special::lgamma(of[0]) + special::lgamma(of[1]) - special::lgamma(of[0] + of[1]);
+    const Array least = min(of[0], of[1]), most = max(of[0], of[1]), whole = least + most;
+    const Array both = (most > 0.0) & (whole > 0.0) & is_finite(whole);
+    const GammaRatio ratio(where(both, most, 1.0), where(both, least, 1.0));
+    const Array apart = special::lgamma(whole) - special::lgamma(most);
+    return special::lgamma(least) - where(both, ratio.logarithm(), apart);
   };
   return where_seldom(!usual, elsewhere, of_usual, {a, b});
 }
@@ -151,7 +179,7 @@ Array boxcox_of(In in) {
   const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
   // y^λ does not lose the digits before the point of λ log y, but 1 + x rounds.
   const Array beyond = logarithm == static_cast<Array (*)(const Operand&)>(log)
-                           ? pow(where(near, 2.0, in[0]), power) - 1.0
+                           ? pow(where(near, 2.0, where(in[0] < 0.0, nan, in[0])), power) - 1.0
                            : expm1(where(near, 1.0, u));
   const Array far = beyond / where(zero, 1.0, power);
   return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));

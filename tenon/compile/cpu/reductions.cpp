@@ -8,6 +8,14 @@ namespace {
 
 constexpr int accumulators = 4;  // partial results of a reduction, to hide the latency of combining
 
+// What a long sum rounds grows with how many numbers are added one after the other: so many are, and their sums.
+constexpr std::int64_t run_of_sum = 128;
+bool adds_reals(const kernel::Reduce& r) {
+  return std::ranges::all_of(r.results(), [](const kernel::Reduce::Result& result) {
+    return result.combine == Combine::add && is_real(result.value.dtype());
+  });
+}
+
 // How many of them each result of a row has: what is computed for each of a long body hides that latency by itself, and
 // so do several results.
 int accumulators_of(const Work& work, const kernel::Reduce& r) {
@@ -242,11 +250,55 @@ bool FunctionEmitter::are_parts(const kernel::Reduce& r) const {
          r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
 }
 
+// body(i, into) for i over [0, extent) in steps, with sums of `run` steps each that are added up.
+void FunctionEmitter::in_runs(const Dim& extent, std::int64_t step, std::int64_t run, const std::vector<Partials>& into,
+                              llvm::function_ref<void(Value* i, const std::vector<Partials>& into)> body) {
+  const Dim whole = floor_div(extent, run * step) * (run * step);
+  loop(whole, run * step, [&](Value* first) {
+    std::vector<Partials> own;
+    for (const Partials& totals : into) {
+      Partials& sums = own.emplace_back();
+      for (const Partial& total : totals) {
+        auto* type = total.value->getAllocatedType();
+        auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
+        sums.push_back(partial(total.op, total.dtype, lanes == nullptr ? 1 : lanes->getNumElements(),
+                               llvm::Constant::getNullValue(type->getScalarType())));
+      }
+    }
+    loop(run * step, step, [&](Value* i) { body(b_.CreateAdd(first, i), own); });
+    for (std::size_t i = 0; i < own.size(); ++i)
+      for (std::size_t k = 0; k < own[i].size(); ++k) combine(into[i][k], own[i][k]);
+  });
+  loop(extent, step, [&](Value* i) { body(i, into); }, whole);
+}
+
+// Over the first `count` inner variables of a reduction, of which each step adds `each` numbers one after the other.
+void FunctionEmitter::over_inner(const kernel::Reduce& r, std::size_t count, std::int64_t each, bool unrolled,
+                                 const std::vector<Partials>& into,
+                                 llvm::function_ref<void(const std::vector<Partials>&)> body) {
+  const auto inside = [&](std::size_t from, std::size_t to, Code code) {
+    loops(r.inner_vars, r.inner_sizes, from, to, unrolled, code);
+  };
+  const auto most = [&] { return (2 * run_of_sum + each - 1) / each; };
+  std::size_t end = count;  // behind the variable that is divided into runs
+  for (; end > 0 && at_most(r.inner_sizes[end - 1], most() - 1); --end)
+    each *= std::max<std::int64_t>(r.inner_sizes[end - 1].try_value().value_or(1), 1);
+  if (unrolled || end == 0 || !adds_reals(r)) return inside(0, count, [&] { body(into); });
+  const std::size_t divided = end - 1;
+  const std::int64_t run = std::max<std::int64_t>(run_of_sum / each, 1);
+  inside(0, divided, [&] {
+    in_runs(r.inner_sizes[divided], 1, run, into, [&](Value* i, const std::vector<Partials>& own) {
+      e_.set(r.inner_vars[divided], i);
+      inside(end, count, [&] { body(own); });
+    });
+  });
+}
+
 FunctionEmitter::Values FunctionEmitter::reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled) {
   const Partials parts = partials(r, 1, initial);
-  loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
+  over_inner(r, r.inner_vars.size(), 1, unrolled, {parts}, [&](const std::vector<Partials>& into) {
     e_.forget();
-    accumulate_one(r, parts);
+    accumulate_one(r, into[0]);
   });
   Values results;
   for (const Partial& part : parts) {
@@ -279,53 +331,60 @@ FunctionEmitter::Values FunctionEmitter::reduce_row(const kernel::Reduce& r, con
   const bool masks = !last.known() && has_masks(work, r.stores), one_row = r.inner_vars.size() == 1;
   if (vectors != Dim(0)) open_parts(masks && one_row ? 1 : whole != Dim(0) ? accumulators : 1);
   if (left != Dim(0) && !masks) rest = partials(r, left.try_value().value_or(1), initial);
-  loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
-    const auto whole_steps = [&](Value* i) {
-      Values before;  // what is noted of two values at once costs half
-      for (std::size_t a = 0; a < parts.size(); ++a) {
-        e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
-                     static_cast<unsigned>(lanes));
-        const Values values = accumulate(r, parts[a]);
-        for (std::size_t k = 0; k < values.size(); ++k)
-          if (a % 2 == 1)
-            note(parts[a - 1][k], before[k], values[k]);
-          else if (a + 1 == parts.size())
-            note(parts[a][k], values[k], values[k]);
-        before = values;
-      }
-    };
-    if (masks && one_row)
-      when_there_are(whole, [&] {
-        open_parts(accumulators);
-        loop(whole, step, whole_steps);
-        close_parts();
-      });
-    else
-      loop(whole, step, whole_steps);
-    loop(
-        vectors, lanes,
-        [&](Value* i) {
-          e_.set_lanes(var, i, static_cast<unsigned>(lanes));
-          accumulate_one(r, parts[0]);
-        },
-        whole);
-    if (!rest.empty() && left.known()) {
-      e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
-      accumulate_one(r, rest);
-    } else if (masks) {
-      when_there_are(left, [&] {
-        e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
-        accumulate_one(r, parts[0], &initial);
-      });
-    } else if (!rest.empty()) {
-      const auto some = [&](Value* i) {
-        e_.set_lanes(var, i, 1);
-        accumulate_one(r, rest);
-      };
-      loop(last, 1, some, vectors);
-    }
-    e_.set_lanes(var, b_.getInt64(0), 1);
-  });
+  const std::int64_t steps = whole.try_value().value_or(2 * run_of_sum * step) / step;
+  const bool by_runs = steps >= 2 * run_of_sum && adds_reals(r);
+  over_inner(r, r.inner_vars.size() - 1, std::clamp<std::int64_t>(steps, 1, run_of_sum), unrolled, parts,
+             [&](const std::vector<Partials>& into) {
+               const auto whole_step = [&](Value* i, const std::vector<Partials>& own) {
+                 Values before;  // what is noted of two values at once costs half
+                 for (std::size_t a = 0; a < own.size(); ++a) {
+                   e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
+                                static_cast<unsigned>(lanes));
+                   const Values values = accumulate(r, own[a]);
+                   for (std::size_t k = 0; k < values.size(); ++k)
+                     if (a % 2 == 1)
+                       note(own[a - 1][k], before[k], values[k]);
+                     else if (a + 1 == own.size())
+                       note(own[a][k], values[k], values[k]);
+                   before = values;
+                 }
+               };
+               const auto whole_steps = [&] {
+                 if (by_runs) return in_runs(whole, step, run_of_sum, into, whole_step);
+                 loop(whole, step, [&](Value* i) { whole_step(i, into); });
+               };
+               if (masks && one_row)
+                 when_there_are(whole, [&] {
+                   open_parts(accumulators);
+                   whole_steps();
+                   close_parts();
+                 });
+               else
+                 whole_steps();
+               loop(
+                   vectors, lanes,
+                   [&](Value* i) {
+                     e_.set_lanes(var, i, static_cast<unsigned>(lanes));
+                     accumulate_one(r, into[0]);
+                   },
+                   whole);
+               if (!rest.empty() && left.known()) {
+                 e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
+                 accumulate_one(r, rest);
+               } else if (masks) {
+                 when_there_are(left, [&] {
+                   e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
+                   accumulate_one(r, into[0], &initial);
+                 });
+               } else if (!rest.empty()) {
+                 const auto some = [&](Value* i) {
+                   e_.set_lanes(var, i, 1);
+                   accumulate_one(r, rest);
+                 };
+                 loop(last, 1, some, vectors);
+               }
+               e_.set_lanes(var, b_.getInt64(0), 1);
+             });
   if (!(masks && one_row)) close_parts();
   if (parts.empty()) parts.push_back(std::exchange(rest, {}));
   Values results;
@@ -349,6 +408,22 @@ Value* FunctionEmitter::across(const Partial& part, const Partial* rest) {
   return with_sign(value, signs);
 }
 
+// Whether columns take a few rows at a time: processors fetch few rows that are far apart ahead.
+constexpr std::int64_t rows_at_once = 16, long_row_bytes = 1024;
+bool FunctionEmitter::in_row_chunks(const kernel::Reduce& r, const Work& work) const {
+  return r.inner_vars.size() == 1 && !at_most(r.inner_sizes[0], rows_at_once + rows_at_once / 2) &&
+         !at_most(r.outer_sizes.back(), long_row_bytes / static_cast<std::int64_t>(work.element_bytes) - 1);
+}
+
+// What an element changes nothing in.
+Value* FunctionEmitter::identity(const kernel::Reduce::Result& result) {
+  Value* initial = e_.scalar(result.initial);
+  if (result.combine != Combine::add && result.combine != Combine::mul) return initial;
+  auto* type = initial->getType();
+  const unsigned one = result.combine == Combine::mul ? 1 : 0;
+  return type->isFloatingPointTy() ? llvm::ConstantFP::get(type, one) : llvm::ConstantInt::get(type, one);
+}
+
 // Along the last outer variable: each lane is one result. Several registers side by side hide the latency of combining.
 void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer,
                                      bool unrolled_inner) {
@@ -358,31 +433,20 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
   const std::int64_t step = work.instructions < 20 && !short_row ? accumulators_of(work, r) * lanes : lanes;
   const Dim vectors = floor_div(last, lanes) * lanes, whole = floor_div(last, step) * step, left = last - vectors;
   const std::uint32_t var = r.outer_vars.back();
-  loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
-    const auto result_at = [&](Value* i, std::int64_t width, auto&& set_lanes) {
-      e_.set_lanes(var, i, 1);
-      const Partials parts = partials(r, width, initial_values(r));
-      set_lanes();
-      loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
-        e_.forget();
-        accumulate_one(r, parts);
-      });
-      Values results;
-      for (const Partial& part : parts) results.push_back(result_of(part));
-      store_results(r, results);
-    };
+  const auto is_masked = [&](const kernel::Reduce::Result& result) {
+    return size_of(f_.slots[result.slot].dtype) >= 4 && e_.variation(result.offset, var).stride == 1;
+  };
+  const bool masks = !left.known() && has_masks(work, {}) && std::ranges::all_of(r.results(), is_masked);
+  // at(i, width, set_lanes) for all columns.
+  const auto columns = [&](auto&& at) {
     const auto body = [&](Value* i, std::int64_t width) {
-      result_at(i, width, [&] {
+      at(i, width, [&, i, width] {
         e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       });
     };
-    const auto is_masked = [&](const kernel::Reduce::Result& result) {
-      return size_of(f_.slots[result.slot].dtype) >= 4 && e_.variation(result.offset, var).stride == 1;
-    };
-    const bool masks = !left.known() && has_masks(work, {}) && std::ranges::all_of(r.results(), is_masked);
     const auto some = [&](Value* i) {
       if (!masks) return body(i, 1);
-      result_at(i, lanes, [&] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
+      at(i, lanes, [&, i] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
     };
     loop(whole, step, [&](Value* i) { body(i, step); });
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
@@ -393,6 +457,61 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
     else if (!left.known())
       loop(last, 1, some, vectors);
     e_.set_lanes(var, b_.getInt64(0), 1);
+  };
+  const auto finish = [&](const Partials& parts) {
+    Values results;
+    for (const Partial& part : parts) results.push_back(result_of(part));
+    store_results(r, results);
+  };
+  const auto of_all_rows = [&](Value* i, std::int64_t width, auto&& set_lanes) {
+    e_.set_lanes(var, i, 1);
+    const Partials parts = partials(r, width, initial_values(r));
+    set_lanes();
+    over_inner(r, r.inner_vars.size(), 1, unrolled_inner, {parts}, [&](const std::vector<Partials>& into) {
+      e_.forget();
+      accumulate_one(r, into[0]);
+    });
+    finish(parts);
+  };
+  const auto of_no_row = [&](Value* i, std::int64_t width, auto&& set_lanes) {
+    e_.set_lanes(var, i, 1);
+    const Partials parts = partials(r, width, initial_values(r));
+    set_lanes();
+    finish(parts);
+  };
+  // A few rows, and what was found of those before them.
+  const auto of_rows = [&](Value* begin, Value* end) {
+    return [&, begin, end](Value* i, std::int64_t width, auto&& set_lanes) {
+      e_.set_lanes(var, i, 1);
+      Values none;
+      for (const kernel::Reduce::Result& result : r.results()) none.push_back(identity(result));
+      const Partials parts = partials(r, width, none);
+      set_lanes();
+      loop_from(begin, end, 1, [&](Value* row) {
+        e_.set(r.inner_vars[0], row);
+        e_.forget();
+        accumulate_one(r, parts);
+      });
+      e_.forget();
+      std::size_t k = 0;
+      for (const kernel::Reduce::Result& result : r.results()) {
+        Value* before = e_.lanes(kernel::load(result.slot, result.value.dtype(), result.offset));
+        combine(parts[k], before);
+        note(parts[k], before, before);
+        ++k;
+      }
+      finish(parts);
+    };
+  };
+  loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
+    if (unrolled_inner || !in_row_chunks(r, work)) return columns(of_all_rows);
+    columns(of_no_row);
+    Value* rows = number(r.inner_sizes[0]);
+    loop(r.inner_sizes[0], rows_at_once, [&](Value* begin) {
+      Value* end =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, b_.getInt64(rows_at_once)), rows);
+      columns(of_rows(begin, end));
+    });
   });
 }
 

@@ -141,9 +141,15 @@ class FunctionEmitter {
   using Partials = std::vector<Partial>;  // and its partial result
   void emit(const kernel::Reduce& r);
   bool are_parts(const kernel::Reduce& r) const;
+  void in_runs(const Dim& extent, std::int64_t step, std::int64_t run, const std::vector<Partials>& into,
+               llvm::function_ref<void(Value* i, const std::vector<Partials>& into)> body);
+  void over_inner(const kernel::Reduce& r, std::size_t count, std::int64_t each, bool unrolled,
+                  const std::vector<Partials>& into, llvm::function_ref<void(const std::vector<Partials>&)> body);
   Values reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled);
   Values reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, const Values& initial,
                     bool unrolled);
+  bool in_row_chunks(const kernel::Reduce& r, const Work& work) const;
+  Value* identity(const kernel::Reduce::Result& result);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(Combine op, DType dtype, std::int64_t lanes, Value* fill);
   Partials partials(const kernel::Reduce& r, std::int64_t lanes, const Values& fill);
