@@ -154,7 +154,7 @@ TEST(Special, Edges) {
   EXPECT_EQ(value(sp::kl_div(-1.0, 2.0)), inf);
   EXPECT_TRUE(std::isnan(value(sp::xlogy(0.0, std::nan("")))));
   EXPECT_NEAR(value(sp::betaln(3.0, 1e15)), std::log(2.0) - 3 * std::log(1e15), 1e-13);
-  EXPECT_NEAR(value(sp::betaln(-0.5, 1e8)), 10.475852489195713, 1e-13);
+  EXPECT_NEAR(value(sp::betaln(-0.5, 1e8)), 10.475852491710828, 1e-13);
   EXPECT_NEAR(value(sp::poch(1e8, 0.5)), 9999.9999875, 1e-9);
   EXPECT_NEAR(value(sp::poch(1.0, 170.0)) / std::tgamma(171.0), 1, 1e-13);
   EXPECT_NEAR(value(sp::gammaincc(1e-20, 1.0)) * 1e20, 0.21938393439552028, 1e-14);  // a E₁(x)
