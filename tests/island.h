@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/ir/op.h"
-#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing/index_map.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

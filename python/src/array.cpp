@@ -14,13 +14,13 @@
 #include "operands.h"
 #include "repeated.h"
 #include "shapes.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/division.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/order.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/division.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/composites/order.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::python {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "shapes.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon::python {
 

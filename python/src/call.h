@@ -10,7 +10,7 @@
 #include "source_lines.h"
 #include "tenon/base/stack.h"
 #include "tenon/ir/scope.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 
 namespace tenon::python {
 

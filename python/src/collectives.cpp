@@ -1,5 +1,5 @@
 // What lanes tell each other along a named axis of vmap.
-#include "tenon/ops/collectives.h"
+#include "tenon/ops/structure/collectives.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -8,7 +8,7 @@
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
-#include "tenon/ops/order.h"
+#include "tenon/ops/composites/order.h"
 
 namespace tenon::python {
 namespace {

@@ -14,8 +14,8 @@
 #include "tenon/api/hoisting.h"
 #include "tenon/api/placement.h"
 #include "tenon/ir/scope.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/custom.h"
+#include "tenon/ops/control/custom.h"
+#include "tenon/ops/elementwise/convert.h"
 
 namespace tenon::python {
 namespace {

@@ -11,15 +11,15 @@
 #include "rooms.h"
 #include "tenon/api/float_parts.h"
 #include "tenon/api/special.h"
-#include "tenon/ops/activations.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/division.h"
-#include "tenon/ops/float_bits.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/order.h"
+#include "tenon/ops/composites/activations.h"
+#include "tenon/ops/composites/division.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/composites/order.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/statistics.h"
 
 namespace tenon::python {
 namespace {

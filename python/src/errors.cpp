@@ -9,8 +9,8 @@
 #include "finite.h"
 #include "source_lines.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/custom.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/control/custom.h"
 
 namespace tenon::python {
 namespace {

@@ -10,7 +10,7 @@
 #include "refs.h"
 #include "shapes.h"
 #include "source_lines.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 #include "text.h"
 
 namespace tenon::python {

@@ -9,7 +9,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 
 namespace tenon::python {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "none.h"
-#include "tenon/ops/gather.h"
+#include "tenon/ops/indexing/gather.h"
 
 namespace tenon::python {
 

@@ -1,5 +1,5 @@
 // Functions of Python's that programs call while they run: pure_callback and its kin.
-#include "tenon/ops/host.h"
+#include "tenon/ops/control/host.h"
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>

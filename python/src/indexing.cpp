@@ -11,9 +11,9 @@
 #include "op.h"
 #include "operands.h"
 #include "shapes.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "text.h"
 
 namespace tenon::python {

@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "none.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
 
 namespace tenon::python {
 

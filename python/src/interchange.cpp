@@ -9,7 +9,7 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "operands.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/runtime/dlpack.h"
 
 namespace tenon::python {

@@ -23,7 +23,7 @@
 #include "tenon/api/explain.h"
 #include "tenon/base/caches.h"
 #include "tenon/compile/executable.h"
-#include "tenon/ops/collectives.h"
+#include "tenon/ops/structure/collectives.h"
 #include "text.h"
 
 namespace tenon::python {

@@ -17,7 +17,7 @@
 #include "refs.h"
 #include "shapes.h"
 #include "tenon/api/jit.h"
-#include "tenon/ops/collectives.h"
+#include "tenon/ops/structure/collectives.h"
 #include "trees.h"
 
 namespace tenon::python::jitted {

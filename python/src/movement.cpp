@@ -9,9 +9,9 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::python {
 

@@ -4,8 +4,8 @@
 
 #include "dtypes.h"
 #include "op.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::python::numeric {

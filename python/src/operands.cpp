@@ -8,7 +8,7 @@
 
 #include "dtypes.h"
 #include "shapes.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "text.h"
 
 namespace tenon::python {

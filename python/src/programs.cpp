@@ -15,7 +15,7 @@
 #include "tenon/api/residuals.h"
 #include "tenon/ir/parse.h"
 #include "tenon/ir/print.h"
-#include "tenon/ops/host.h"
+#include "tenon/ops/control/host.h"
 
 namespace tenon::python {
 namespace {

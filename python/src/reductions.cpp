@@ -6,7 +6,7 @@
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon::python {
 

@@ -89,7 +89,13 @@ PyRule make_rule(const std::string& name, const std::string& exactness, nb::obje
 
 std::vector<RuleRef> rules_of(nb::handle rules) {
   std::vector<RuleRef> all;
-  for (nb::handle rule : nb::iter(rules)) all.push_back(nb::cast<PyRule&>(rule).rule);
+  for (nb::handle rule : nb::iter(rules)) {
+    if (!nb::isinstance<PyRule>(rule))
+      throw nb::type_error(
+          fmt::format("rewrites: {} is no rule. Make one with tenon.rule(...).", nb::cast<std::string>(nb::repr(rule)))
+              .c_str());
+    all.push_back(nb::cast<PyRule&>(rule).rule);
+  }
   return all;
 }
 

@@ -11,8 +11,8 @@
 #include "errors.h"
 #include "tenon/base/error.h"
 #include "tenon/ir/scope.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 #include "text.h"
 
 namespace tenon::python {

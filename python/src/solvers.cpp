@@ -6,9 +6,9 @@
 #include "rooms.h"
 #include "tenon/api/minimize.h"
 #include "tenon/api/odeint.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::python {
 namespace {

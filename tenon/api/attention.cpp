@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

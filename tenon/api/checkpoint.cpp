@@ -3,8 +3,8 @@
 
 #include "tenon/api/custom.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/custom.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/custom.h"
+#include "tenon/ops/control/region.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "tenon/api/custom.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/convolution.h"
-#include "tenon/ops/dot.h"
+#include "tenon/ops/composites/window_fold.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/convolution.h"
+#include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/window_fold.h"
-#include "tenon/ops/windows.h"
+#include "tenon/ops/reductions/windows.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "tenon/api/loops.h"
+#include "tenon/ops/composites/statistics.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/statistics.h"
 
 namespace tenon {
 

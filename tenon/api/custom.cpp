@@ -7,7 +7,7 @@
 
 #include "tenon/api/inputs.h"
 #include "tenon/api/ref_states.h"
-#include "tenon/ops/custom.h"
+#include "tenon/ops/control/custom.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {

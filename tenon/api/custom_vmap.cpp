@@ -3,7 +3,7 @@
 
 #include "tenon/api/custom.h"
 #include "tenon/api/inputs.h"
-#include "tenon/ops/custom.h"
+#include "tenon/ops/control/custom.h"
 
 namespace tenon::api_detail {
 namespace {

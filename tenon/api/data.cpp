@@ -10,9 +10,9 @@
 #include <ostream>
 
 #include "tenon/ir/scope.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

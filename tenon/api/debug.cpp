@@ -10,7 +10,7 @@
 
 #include "tenon/api/data.h"
 #include "tenon/base/fork.h"
-#include "tenon/ops/host.h"
+#include "tenon/ops/control/host.h"
 
 namespace tenon {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

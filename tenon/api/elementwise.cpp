@@ -12,15 +12,15 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/special.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/division.h"
-#include "tenon/ops/float_bits.h"
-#include "tenon/ops/order.h"
+#include "tenon/ops/composites/division.h"
+#include "tenon/ops/composites/order.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

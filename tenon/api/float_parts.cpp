@@ -8,14 +8,14 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/division.h"
-#include "tenon/ops/float_bits.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/division.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

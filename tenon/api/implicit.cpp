@@ -8,9 +8,9 @@
 #include "tenon/api/inputs.h"
 #include "tenon/api/raveling.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/implicit.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/implicit.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {

@@ -3,8 +3,8 @@
 //   auto first = nn::initializers::he_normal();
 //   Array weights = first(random::key(0), {784, 128});
 //
-// The same numbers as JAX draws of the key, but for roundings (tenon/ops/random.h). Throws ShapeError where a shape has
-// not the axes that are asked for, DTypeError where numbers of a dtype are not drawn.
+// The same numbers as JAX draws of the key, but for roundings (tenon/ops/composites/random.h). Throws ShapeError where
+// a shape has not the axes that are asked for, DTypeError where numbers of a dtype are not drawn.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "tenon/ir/array.h"
-#include "tenon/ops/linear_algebra.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/linear_algebra/linear_algebra.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon::linalg {
 

@@ -1,8 +1,8 @@
 #include "tenon/api/line_search.h"
 
 #include "tenon/api/loops.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/dot.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/linear_algebra/dot.h"
 
 namespace tenon::api_detail {
 namespace {

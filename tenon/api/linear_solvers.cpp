@@ -10,10 +10,10 @@
 #include "tenon/api/raveling.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/linear_algebra.h"
-#include "tenon/ops/modulus.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/elementwise/modulus.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/linear_algebra.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::api_detail {

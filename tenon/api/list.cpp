@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/list_elements.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/lists/list_elements.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/runtime/lists/lists.h"
 
 namespace tenon::api_detail {

@@ -9,8 +9,8 @@
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ir/unify.h"
-#include "tenon/ops/as_size.h"
-#include "tenon/ops/traced_region.h"
+#include "tenon/ops/control/traced_region.h"
+#include "tenon/ops/structure/as_size.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -5,10 +5,10 @@
 #include "tenon/api/list.h"
 #include "tenon/api/transforms.h"
 #include "tenon/base/function_ref.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 

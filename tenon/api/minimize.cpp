@@ -9,8 +9,8 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/raveling.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/linear_algebra/dot.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <optional>
 
-#include "tenon/ops/activations.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/composites/activations.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon::nn {
 

@@ -11,8 +11,8 @@
 #include "tenon/api/raveling.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/modulus.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/elementwise/modulus.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <numbers>
 
-#include "tenon/ops/convert.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::optim {
 namespace {

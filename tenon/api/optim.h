@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "tenon/api/tree.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon::optim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tenon/ops/callee.h"
+#include "tenon/ops/control/callee.h"
 
 namespace tenon::api_detail {
 namespace {

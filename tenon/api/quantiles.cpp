@@ -10,12 +10,12 @@
 #include "tenon/api/cumulative.h"
 #include "tenon/api/reductions.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

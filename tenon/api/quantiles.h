@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "tenon/ir/array.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon {
 

@@ -11,13 +11,13 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/searchsorted.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/order.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/composites/order.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
-// Random numbers of distributions, vectors and choices, made of uniform and normal ones (tenon/ops/random.h): as
-// jax.random draws them, so of one key the same numbers but for roundings.
+// Random numbers of distributions, vectors and choices, made of uniform and normal ones
+// (tenon/ops/composites/random.h): as jax.random draws them, so of one key the same numbers but for roundings.
 //
 // `shape` is that of the result, to which parameters broadcast; where it is not given, the one in which they meet.
 // Parameters are taken in `dtype`, a real one. Each key is used once. Throws ShapeError where parameters do not
@@ -9,7 +9,7 @@
 #include <concepts>
 #include <optional>
 
-#include "tenon/ops/random.h"
+#include "tenon/ops/composites/random.h"
 
 namespace tenon::random {
 

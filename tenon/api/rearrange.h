@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tenon/ir/array.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon {
 
@@ -77,8 +77,8 @@ inline Array choose(const Operand& which, std::initializer_list<Array> choices, 
 }
 
 // The elements along an axis with each of those that stand at `places` in order where a sort would put it, all before
-// it not larger, all behind not smaller; and where they are, i32. Here all elements are in order (tenon/ops/sorting.h).
-// Negative places count from the end; throws ShapeError where one lies outside.
+// it not larger, all behind not smaller; and where they are, i32. Here all elements are in order
+// (tenon/ops/reductions/sorting.h). Negative places count from the end; throws ShapeError where one lies outside.
 //   partition(Array{3, 1, 2}, {0})   // 1 2 3
 Array partition(const Operand& x, std::span<const std::int64_t> places, std::int64_t axis = -1);
 Array argpartition(const Operand& x, std::span<const std::int64_t> places, std::int64_t axis = -1);

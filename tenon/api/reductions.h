@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "tenon/ir/array.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon {
 

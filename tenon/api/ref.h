@@ -3,7 +3,7 @@
 
 #include "tenon/api/ref_cells.h"
 #include "tenon/api/tree.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
 
 namespace tenon {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/float_bits.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {

@@ -9,9 +9,9 @@
 #include "tenon/api/kept.h"
 #include "tenon/api/ref_states.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/bits.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/bits.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/transform/transforms.h"
 

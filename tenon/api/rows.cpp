@@ -1,12 +1,12 @@
 #include "tenon/api/rows.h"
 
 #include "tenon/api/loops.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 

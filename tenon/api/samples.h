@@ -6,7 +6,7 @@
 #include <optional>
 #include <variant>
 
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon::stats {
 

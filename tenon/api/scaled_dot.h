@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "tenon/ops/dot.h"
+#include "tenon/ops/linear_algebra/dot.h"
 
 namespace tenon {
 

@@ -9,7 +9,7 @@
 #include "tenon/api/jit.h"
 #include "tenon/base/log.h"
 #include "tenon/base/settings.h"
-#include "tenon/ops/generator_words.h"
+#include "tenon/ops/random/generator_words.h"
 
 namespace tenon::api_detail {
 

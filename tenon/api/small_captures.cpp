@@ -6,7 +6,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/base/generations.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/structure/table.h"
 
 namespace tenon {
 namespace {

@@ -24,7 +24,7 @@ Array exp2(const Operand& x);
 Array log2(const Operand& x);
 Array log10(const Operand& x);
 // The inverse hyperbolic functions: acosh is NaN below 1, atanh infinite at ±1 and NaN beyond. Of complex numbers too,
-// as asin and its kin (tenon/ops/arithmetic.h).
+// as asin and its kin (tenon/ops/elementwise/arithmetic.h).
 //   asinh(1.0)   // 0.8813736
 //   acosh(2.0)   // 1.316958
 //   atanh(0.5)   // 0.5493061

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/api/grad.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
 
 namespace tenon {
 

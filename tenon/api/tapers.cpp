@@ -8,9 +8,9 @@
 
 #include "tenon/api/special.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

@@ -11,9 +11,9 @@
 #include "tenon/base/stack.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/rewrite/guard_selects.h"
 
 namespace tenon {

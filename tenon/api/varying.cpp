@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tenon/ops/list_elements.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/lists/list_elements.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::api_detail {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tenon/ir/array.h"
-#include "tenon/ops/dot.h"
+#include "tenon/ops/linear_algebra/dot.h"
 
 namespace tenon {
 

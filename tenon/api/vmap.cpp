@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "tenon/ops/collectives.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/with_shape.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/structure/collectives.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/with_shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {

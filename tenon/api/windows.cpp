@@ -6,13 +6,13 @@
 
 #include "tenon/api/custom.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/composites/window_fold.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/window_fold.h"
-#include "tenon/ops/windows.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/reductions/windows.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

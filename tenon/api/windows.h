@@ -7,7 +7,7 @@
 #include "tenon/api/convolution.h"
 #include "tenon/api/flatten.h"
 #include "tenon/api/vmap.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 

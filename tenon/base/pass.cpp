@@ -16,14 +16,15 @@ namespace {
 constexpr const char* variable = "TENON_PASSES";
 using Names = std::set<std::string, std::less<>>;
 
-// What TENON_PASSES leaves out; words that do not begin with a minus are told.
+// What TENON_PASSES leaves out: names, each behind a minus, with commas between; a name may have commas itself. Words
+// that do not begin with a minus are told.
 const Names& left_out() {
   static constinit Lasting<const Names> names;
   return names.get([] {
     Names found;
     std::string_view rest = setting(variable).value_or("");
     while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(','));
+      const std::string_view word = rest.substr(0, rest.find(",-"));
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
       if (word.size() > 1 && word.front() == '-')
         found.emplace(word.substr(1));

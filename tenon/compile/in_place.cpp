@@ -7,7 +7,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/compile/compilation.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

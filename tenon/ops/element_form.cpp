@@ -10,7 +10,7 @@
 #include "tenon/kernel/analysis/instructions.h"
 #include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/passes/split_nests.h"
-#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing/index_map.h"
 
 namespace tenon {
 namespace {

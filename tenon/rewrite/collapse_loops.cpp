@@ -5,8 +5,8 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/loop_roles.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/loop_roles.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/transform/memo.h"
 

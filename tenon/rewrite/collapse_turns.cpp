@@ -4,11 +4,11 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/callee.h"
+#include "tenon/ops/control/callee.h"
+#include "tenon/ops/control/loop_roles.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/loop_roles.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/transform/memo.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {

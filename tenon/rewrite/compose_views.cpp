@@ -4,8 +4,8 @@
 #include <map>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

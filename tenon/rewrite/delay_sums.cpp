@@ -5,13 +5,13 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
-#include "tenon/ops/update_chain.h"
+#include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/control/update_chain.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

@@ -5,8 +5,8 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/update_chain.h"
+#include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/control/update_chain.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

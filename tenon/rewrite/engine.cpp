@@ -16,8 +16,8 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/callee.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/callee.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

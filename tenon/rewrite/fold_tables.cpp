@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/structure/table.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

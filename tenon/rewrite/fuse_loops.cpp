@@ -7,8 +7,8 @@
 #include <set>
 
 #include "tenon/ir/adapt.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/transform/memo.h"

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 

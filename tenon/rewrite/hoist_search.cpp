@@ -9,9 +9,9 @@
 #include "tenon/base/estimate.h"
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
@@ -116,7 +116,8 @@ class HoistSearch {
   bool enter(Hoist& hoist) {
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
-    if (p.cond || !p.length || p.lanes) return false;
+    // Of no steps a mean is NaN, and what is told of it without one: a sum of nothing is 0.
+    if (p.cond || !p.length || p.lanes || *p.length == Dim(0)) return false;
     const auto carries = static_cast<std::size_t>(p.carries);
     if (loop.out.size() == carries) return false;
     is_of_elements_ = is_of_elements(*p.body);

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "tenon/ir/program.h"
-#include "tenon/ops/sorting.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
 
 namespace tenon {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "tenon/ir/adapt.h"
+#include "tenon/ops/control/loop_roles.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/loop_roles.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/transform/memo.h"
 

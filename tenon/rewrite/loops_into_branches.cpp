@@ -4,7 +4,7 @@
 #include <map>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {

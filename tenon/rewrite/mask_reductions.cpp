@@ -8,10 +8,10 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

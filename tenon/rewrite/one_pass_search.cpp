@@ -6,8 +6,8 @@
 #include <set>
 
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/streams.h"
 

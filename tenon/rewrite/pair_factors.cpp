@@ -4,8 +4,8 @@
 
 #include "tenon/ir/replay.h"
 #include "tenon/kernel/function.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {

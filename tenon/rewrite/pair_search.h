@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tenon/ir/program.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {

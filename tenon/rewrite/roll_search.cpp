@@ -11,7 +11,7 @@
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/op.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/structure/table.h"
 #include "tenon/rewrite/eqn_numbers.h"
 
 namespace tenon {

@@ -8,8 +8,8 @@
 #include "tenon/ir/literal.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {

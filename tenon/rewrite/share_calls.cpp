@@ -11,7 +11,7 @@
 #include "tenon/base/stack.h"
 #include "tenon/ir/estimate.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {

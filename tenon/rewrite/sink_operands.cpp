@@ -10,12 +10,12 @@
 #include "tenon/base/estimate.h"
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/control/loop_edit.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

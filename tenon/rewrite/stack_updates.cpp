@@ -5,13 +5,13 @@
 #include <set>
 
 #include "tenon/kernel/analysis/index_ranges.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/loop_edit.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
+#include "tenon/ops/structure/table.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

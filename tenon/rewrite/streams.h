@@ -5,7 +5,7 @@
 
 #include "tenon/ir/bind.h"
 #include "tenon/kernel/function.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 

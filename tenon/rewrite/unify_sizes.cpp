@@ -6,7 +6,7 @@
 #include "tenon/ir/equal_sizes.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

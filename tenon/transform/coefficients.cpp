@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

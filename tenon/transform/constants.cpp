@@ -1,7 +1,7 @@
 #include "tenon/transform/constants.h"
 
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon {
 

@@ -7,8 +7,8 @@
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ir/unify.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

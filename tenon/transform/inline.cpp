@@ -5,7 +5,7 @@
 
 #include "tenon/base/stack.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/callee.h"
+#include "tenon/ops/control/callee.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 

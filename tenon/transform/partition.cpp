@@ -7,7 +7,7 @@
 
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/update_chain.h"
+#include "tenon/ops/control/update_chain.h"
 #include "tenon/transform/coefficients.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/min_cut.h"

@@ -1,6 +1,6 @@
 // Which outputs depend on which inputs: the masks that every rewriting run is given.
-#include "tenon/ops/collectives.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/collectives.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 

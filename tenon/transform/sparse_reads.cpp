@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/callee.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/loop_roles.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/control/callee.h"
+#include "tenon/ops/control/loop_roles.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/replay.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 

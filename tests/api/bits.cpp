@@ -1,5 +1,5 @@
 // Masks that reverse mode keeps of a loop are kept as bits: how many bytes, and the same derivatives.
-#include "tenon/ops/bits.h"
+#include "tenon/ops/elementwise/bits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tenon/api/random.h"
-#include "tenon/ops/philox.h"
+#include "tenon/ops/composites/philox.h"
 #include "tests/api/values.h"
 #include "tests/error_message.h"
 

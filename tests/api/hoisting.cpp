@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/kernel/function.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 

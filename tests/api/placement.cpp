@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/base/settings.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/tenon.h"
 

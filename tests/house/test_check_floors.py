@@ -33,9 +33,9 @@ class CheckFloors(unittest.TestCase):
         op = 'const OpInfo neg_info{\n    .name = "neg",\n    .summary = "-x"};\n'
         asks = 'if (eqn.op->name == "neg") return find_op("neg"), "neg" != name;\n'
         few = (check_floors.OPS_BY_NAME + 2) // 3
-        self.assertEqual(self.check({"tenon/ops/unary.cpp": op, "tenon/rewrite/a.cpp": asks * (few - 1),
+        self.assertEqual(self.check({"tenon/ops/elementwise/unary.cpp": op, "tenon/rewrite/a.cpp": asks * (few - 1),
                                      "tenon/ops/b.cpp": asks * few, "tenon/api/c.cpp": 'throw Error("neg", "not neg");'})[0], 0)
-        self.assert_error({"tenon/ops/unary.cpp": op, "tenon/rewrite/a.cpp": asks * (few + 1)}, "by the names of ops",
+        self.assert_error({"tenon/ops/elementwise/unary.cpp": op, "tenon/rewrite/a.cpp": asks * (few + 1)}, "by the names of ops",
                           "tenon/rewrite/a.cpp:1 (neg)")
 
     def test_includes_downwards_pass(self):
@@ -51,7 +51,7 @@ class CheckFloors(unittest.TestCase):
         self.assertIn("7 files, 0 errors, 0 warnings", out)
 
     def test_include_of_a_higher_floor(self):
-        self.assert_error({"tenon/ir/type.cpp": '// a\n#include "tenon/ops/dot.h"\n'}, "tenon/ir/type.cpp:2", "higher floor")
+        self.assert_error({"tenon/ir/type.cpp": '// a\n#include "tenon/ops/linear_algebra/dot.h"\n'}, "tenon/ir/type.cpp:2", "higher floor")
         self.assert_error({"tenon/runtime/pool.h": "#include <tenon/ir/type.h>\n"}, "runtime includes tenon/ir/type.h")
         self.assert_error({"tenon/api/jit.h": '#include "tenon/tenon.h"\n'}, "higher floor")
 

@@ -6,9 +6,9 @@
 
 #include "tenon/ir/parse.h"
 #include "tenon/ir/print.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/tenon.h"
 #include "tests/ops/cases.h"
 

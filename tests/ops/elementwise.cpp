@@ -10,8 +10,8 @@
 #include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/op.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tests/by_oracle.h"
 #include "tests/ops/independent.h"
 

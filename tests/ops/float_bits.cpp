@@ -1,6 +1,6 @@
 // Bits of numbers, and floats next to one another: against memory, the C library, the order of all numbers of 8 and 16
 // bits, and the formats that conversions round to.
-#include "tenon/ops/float_bits.h"
+#include "tenon/ops/elementwise/float_bits.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 #include "tenon/api/jit.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"
 #include "tests/ops/independent.h"

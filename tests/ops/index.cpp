@@ -1,5 +1,5 @@
 // x(…) and x.at(…): every part of an index against NumPy's rules written out element by element.
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // gather and scatter in random forms, against their definition written out; and what is built on them, against plain
 // loops.
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/indexing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include "tenon/api/transforms.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan/plan.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 #include "tests/error_message.h"
 #include "tests/fuzzing.h"
 #include "tests/ops/checks.h"

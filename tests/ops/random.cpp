@@ -1,5 +1,5 @@
 // Draws, bit for bit beside JAX's; what goes through a logarithm, in units of the last place.
-#include "tenon/ops/random.h"
+#include "tenon/ops/composites/random.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include "golden/random.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/transforms.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

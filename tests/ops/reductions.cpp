@@ -7,8 +7,8 @@
 
 #include "tenon/compile/executable.h"
 #include "tenon/eval/evaluate.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/structure.h"
 #include "tests/by_oracle.h"
 #include "tests/ops/independent.h"
 #include "tests/ops/transformed.h"

@@ -6,11 +6,11 @@
 
 #include "tenon/api/data.h"
 #include "tenon/api/jit.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/schedule.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/control/schedule.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
 // Spectral factors as ops are evaluated by: held to the equations that define them.
-#include "tenon/ops/factors/textbook.h"
+#include "tenon/ops/linear_algebra/factors/textbook.h"
 
 #include <gtest/gtest.h>
 

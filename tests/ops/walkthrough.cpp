@@ -8,10 +8,10 @@
 #include "tenon/api/jit.h"
 #include "tenon/api/transforms.h"
 #include "tenon/ir/describe_params.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/families.h"
-#include "tenon/ops/index_map.h"
-#include "tenon/ops/reduce.h"
+#include "tenon/ops/indexing/index_map.h"
+#include "tenon/ops/reductions/reduce.h"
 
 namespace tenon {
 

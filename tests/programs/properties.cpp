@@ -13,7 +13,7 @@
 #include "tenon/ir/parse.h"
 #include "tenon/ir/print.h"
 #include "tenon/kernel/parse.h"
-#include "tenon/ops/host.h"
+#include "tenon/ops/control/host.h"
 #include "tests/ops/transformed.h"
 
 namespace tenon::sample {

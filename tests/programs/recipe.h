@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
-#include "tenon/ops/gather.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/indexing/gather.h"
 #include "tests/programs/choices.h"
 
 namespace tenon::sample {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"

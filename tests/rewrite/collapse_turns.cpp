@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "tenon/ops/callee.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/callee.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 #include "tests/rewrite/same.h"

@@ -7,7 +7,7 @@
 
 #include "../fuzzing.h"
 #include "same.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {

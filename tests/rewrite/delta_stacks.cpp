@@ -8,7 +8,7 @@
 #include "tenon/base/estimate.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
-#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/control/loop_roles.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/ir/bind.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/structure/table.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/tenon.h"
 

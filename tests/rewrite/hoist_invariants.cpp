@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/ir/print.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"

@@ -8,7 +8,7 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"

@@ -3,7 +3,7 @@
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/recurse.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/transform/gradient.h"
 #include "tests/rewrite/same.h"

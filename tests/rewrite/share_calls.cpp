@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/compile/plan/plan.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 #include "tests/by_oracle.h"

@@ -6,7 +6,7 @@
 
 #include "tenon/ir/parse.h"
 #include "tenon/ir/recurse.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/gradient.h"
 #include "tests/fuzzing.h"
 #include "tests/rewrite/same.h"

@@ -9,7 +9,7 @@
 #include "tenon/ir/print.h"
 #include "tenon/ir/recurse.h"
 #include "tenon/kernel/function.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/simplify.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

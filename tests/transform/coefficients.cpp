@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tenon/eval/evaluate.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

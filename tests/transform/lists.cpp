@@ -9,12 +9,12 @@
 #include "tenon/compile/pipeline.h"
 #include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/runtime/memory/allocator.h"
 
 namespace tenon {

@@ -5,11 +5,11 @@
 
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan/plan.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/gradient.h"
 #include "tenon/transform/transforms.h"
 

@@ -5,12 +5,12 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {

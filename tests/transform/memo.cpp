@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/ir/scope.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "tenon/ir/bind.h"
 #include "tenon/ir/origins.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::linalg {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tenon/ops/factors/matrices.h"
+#include "tenon/ops/linear_algebra/factors/matrices.h"
 
 namespace tenon::linalg {
 

@@ -1,8 +1,8 @@
 // Eigenvalues and singular values.
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/factors/factors.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/factors/factors.h"
 
 namespace tenon::linalg {
 

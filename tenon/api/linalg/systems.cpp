@@ -5,12 +5,12 @@
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/special/function.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/modulus.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/modulus.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::linalg {
 

@@ -1,10 +1,10 @@
 #include <numbers>
 
 #include "tenon/api/nn.h"
-#include "tenon/ops/complex_order.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/composites/complex_order.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::nn {
 namespace {

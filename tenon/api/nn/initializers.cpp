@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "tenon/api/random.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::nn::initializers {
 namespace {

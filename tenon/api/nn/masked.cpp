@@ -5,11 +5,11 @@
 
 #include "tenon/api/nn.h"
 #include "tenon/api/reductions.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/modulus.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/modulus.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::nn {
 namespace {

@@ -6,7 +6,7 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/random/parameters.h"
 #include "tenon/api/special.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::random {

@@ -7,9 +7,9 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/vmap.h"
-#include "tenon/ops/activations.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/composites/activations.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/composites/statistics.h"
 
 namespace tenon::random {
 namespace {

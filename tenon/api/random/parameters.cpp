@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::random {
 

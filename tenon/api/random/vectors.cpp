@@ -5,14 +5,14 @@
 #include "tenon/api/linalg.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/random/parameters.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/index.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/factors/matrices.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::random {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "tenon/api/cumulative.h"
 #include "tenon/api/reductions.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/order.h"
+#include "tenon/ops/composites/order.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon {

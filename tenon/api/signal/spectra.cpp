@@ -8,14 +8,14 @@
 #include "tenon/api/signal.h"
 #include "tenon/api/signal/segments.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/modulus.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/modulus.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::signal {
 namespace {

@@ -1,6 +1,6 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon {
 namespace special {

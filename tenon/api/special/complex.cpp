@@ -4,9 +4,9 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/gamma.h"
-#include "tenon/ops/convert.h"
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

@@ -5,9 +5,9 @@
 #include "tenon/api/elementwise.h"
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/float_bits.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
 
 namespace tenon {
 namespace special {

@@ -9,11 +9,11 @@
 #include "tenon/api/custom.h"
 #include "tenon/api/tangents.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/float_bits.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/float_bits.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 Array real_operand(std::string_view name, const Operand& x) {

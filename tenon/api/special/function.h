@@ -16,7 +16,7 @@
 #include "tenon/api/jit.h"
 #include "tenon/base/fork.h"
 #include "tenon/ir/array.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 
 namespace tenon::special {
 

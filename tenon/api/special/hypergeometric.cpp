@@ -6,7 +6,7 @@
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/iteration.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

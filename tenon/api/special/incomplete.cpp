@@ -11,10 +11,10 @@
 #include "tenon/api/special/gamma.h"
 #include "tenon/api/special/iteration.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

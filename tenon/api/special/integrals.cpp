@@ -5,7 +5,7 @@
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/iteration.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

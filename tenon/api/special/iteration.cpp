@@ -5,7 +5,7 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/tangents.h"
 #include "tenon/api/vmap.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

@@ -8,8 +8,8 @@
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/gamma.h"
 #include "tenon/api/special/iteration.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
 namespace {

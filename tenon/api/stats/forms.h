@@ -14,7 +14,7 @@
 
 #include "tenon/api/special/function.h"
 #include "tenon/api/stats.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::stats {
 

@@ -8,15 +8,15 @@
 #include "tenon/api/random.h"
 #include "tenon/api/samples.h"
 #include "tenon/api/special.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/factors/matrices.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::stats {
 namespace {

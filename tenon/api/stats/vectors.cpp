@@ -10,12 +10,12 @@
 #include "tenon/api/special/function.h"
 #include "tenon/api/stats.h"
 #include "tenon/base/error.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/linear_algebra.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/linear_algebra.h"
 #include "tenon/ops/promotion.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::stats {
 namespace {

@@ -308,6 +308,23 @@ FunctionEmitter::Values FunctionEmitter::reduce_scalars(const kernel::Reduce& r,
   return results;
 }
 
+// A vector of a row for each of these.
+void FunctionEmitter::add_step(const kernel::Reduce& r, std::int64_t lanes, Value* i,
+                               const std::vector<Partials>& into) {
+  Values before;  // what is noted of two values at once costs half
+  for (std::size_t a = 0; a < into.size(); ++a) {
+    e_.set_lanes(r.inner_vars.back(), b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
+                 static_cast<unsigned>(lanes));
+    const Values values = accumulate(r, into[a]);
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (a % 2 == 1)
+        note(into[a - 1][k], before[k], values[k]);
+      else if (a + 1 == into.size())
+        note(into[a][k], values[k], values[k]);
+    before = values;
+  }
+}
+
 // Along the last inner variable: several vector accumulators, then a vector of what is left. Of a length that only
 // running tells, what whole steps do not reach goes to the first accumulator: a row that has none pays for one alone.
 FunctionEmitter::Values FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes,
@@ -335,20 +352,7 @@ FunctionEmitter::Values FunctionEmitter::reduce_row(const kernel::Reduce& r, con
   const bool by_runs = steps >= 2 * run_of_sum && adds_reals(r);
   over_inner(r, r.inner_vars.size() - 1, std::clamp<std::int64_t>(steps, 1, run_of_sum), unrolled, parts,
              [&](const std::vector<Partials>& into) {
-               const auto whole_step = [&](Value* i, const std::vector<Partials>& own) {
-                 Values before;  // what is noted of two values at once costs half
-                 for (std::size_t a = 0; a < own.size(); ++a) {
-                   e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
-                                static_cast<unsigned>(lanes));
-                   const Values values = accumulate(r, own[a]);
-                   for (std::size_t k = 0; k < values.size(); ++k)
-                     if (a % 2 == 1)
-                       note(own[a - 1][k], before[k], values[k]);
-                     else if (a + 1 == own.size())
-                       note(own[a][k], values[k], values[k]);
-                   before = values;
-                 }
-               };
+               const auto whole_step = [&](Value* i, const std::vector<Partials>& own) { add_step(r, lanes, i, own); };
                const auto whole_steps = [&] {
                  if (by_runs) return in_runs(whole, step, run_of_sum, into, whole_step);
                  loop(whole, step, [&](Value* i) { whole_step(i, into); });
@@ -424,93 +428,89 @@ Value* FunctionEmitter::identity(const kernel::Reduce::Result& result) {
   return type->isFloatingPointTy() ? llvm::ConstantFP::get(type, one) : llvm::ConstantInt::get(type, one);
 }
 
-// Along the last outer variable: each lane is one result. Several registers side by side hide the latency of combining.
-void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer,
-                                     bool unrolled_inner) {
+// at(first, width, set_lanes) for all results along the last outer variable, of which each lane has one. Several
+// registers side by side hide the latency of combining.
+void FunctionEmitter::over_columns(const kernel::Reduce& r, const Work& work, ColumnBody at) {
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const Dim& last = r.outer_sizes.back();
   const bool short_row = at_most(last, accumulators * lanes - 1);
   const std::int64_t step = work.instructions < 20 && !short_row ? accumulators_of(work, r) * lanes : lanes;
   const Dim vectors = floor_div(last, lanes) * lanes, whole = floor_div(last, step) * step, left = last - vectors;
   const std::uint32_t var = r.outer_vars.back();
+  const auto body = [&](Value* i, std::int64_t width) {
+    at(i, width,
+       [&] { e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width))); });
+  };
   const auto is_masked = [&](const kernel::Reduce::Result& result) {
     return size_of(f_.slots[result.slot].dtype) >= 4 && e_.variation(result.offset, var).stride == 1;
   };
   const bool masks = !left.known() && has_masks(work, {}) && std::ranges::all_of(r.results(), is_masked);
-  // at(i, width, set_lanes) for all columns.
-  const auto columns = [&](auto&& at) {
-    const auto body = [&](Value* i, std::int64_t width) {
-      at(i, width, [&, i, width] {
-        e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
-      });
-    };
-    const auto some = [&](Value* i) {
-      if (!masks) return body(i, 1);
-      at(i, lanes, [&, i] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
-    };
-    loop(whole, step, [&](Value* i) { body(i, step); });
-    loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
-    if (left.known() && left != Dim(0))
-      body(number(vectors), left.value());
-    else if (!left.known() && masks)
-      when_there_are(left, [&] { some(number(vectors)); });
-    else if (!left.known())
-      loop(last, 1, some, vectors);
-    e_.set_lanes(var, b_.getInt64(0), 1);
+  const auto some = [&](Value* i) {
+    if (!masks) return body(i, 1);
+    at(i, lanes, [&] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
   };
-  const auto finish = [&](const Partials& parts) {
-    Values results;
-    for (const Partial& part : parts) results.push_back(result_of(part));
-    store_results(r, results);
+  loop(whole, step, [&](Value* i) { body(i, step); });
+  loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+  if (left.known() && left != Dim(0))
+    body(number(vectors), left.value());
+  else if (!left.known() && masks)
+    when_there_are(left, [&] { some(number(vectors)); });
+  else if (!left.known())
+    loop(last, 1, some, vectors);
+  e_.set_lanes(var, b_.getInt64(0), 1);
+}
+
+void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer,
+                                     bool unrolled_inner) {
+  const std::uint32_t var = r.outer_vars.back();
+  // The results of some columns, which start as `first` has it; add() adds rows to them.
+  const auto columns = [&](auto&& first, auto&& add) {
+    over_columns(r, work, [&](Value* i, std::int64_t width, Code set_lanes) {
+      e_.set_lanes(var, i, 1);
+      const Partials parts = partials(r, width, first());
+      set_lanes();
+      add(parts);
+      Values results;
+      for (const Partial& part : parts) results.push_back(result_of(part));
+      store_results(r, results);
+    });
   };
-  const auto of_all_rows = [&](Value* i, std::int64_t width, auto&& set_lanes) {
-    e_.set_lanes(var, i, 1);
-    const Partials parts = partials(r, width, initial_values(r));
-    set_lanes();
+  const auto initial = [&] { return initial_values(r); };
+  const auto identities = [&] {
+    Values all;
+    for (const kernel::Reduce::Result& result : r.results()) all.push_back(identity(result));
+    return all;
+  };
+  const auto add_all = [&](const Partials& parts) {
     over_inner(r, r.inner_vars.size(), 1, unrolled_inner, {parts}, [&](const std::vector<Partials>& into) {
       e_.forget();
       accumulate_one(r, into[0]);
     });
-    finish(parts);
   };
-  const auto of_no_row = [&](Value* i, std::int64_t width, auto&& set_lanes) {
-    e_.set_lanes(var, i, 1);
-    const Partials parts = partials(r, width, initial_values(r));
-    set_lanes();
-    finish(parts);
-  };
-  // A few rows, and what was found of those before them.
-  const auto of_rows = [&](Value* begin, Value* end) {
-    return [&, begin, end](Value* i, std::int64_t width, auto&& set_lanes) {
-      e_.set_lanes(var, i, 1);
-      Values none;
-      for (const kernel::Reduce::Result& result : r.results()) none.push_back(identity(result));
-      const Partials parts = partials(r, width, none);
-      set_lanes();
-      loop_from(begin, end, 1, [&](Value* row) {
-        e_.set(r.inner_vars[0], row);
-        e_.forget();
-        accumulate_one(r, parts);
-      });
-      e_.forget();
-      std::size_t k = 0;
-      for (const kernel::Reduce::Result& result : r.results()) {
-        Value* before = e_.lanes(kernel::load(result.slot, result.value.dtype(), result.offset));
-        combine(parts[k], before);
-        note(parts[k], before, before);
-        ++k;
-      }
-      finish(parts);
-    };
+  const auto add_before = [&](const Partials& parts) {  // what was found of the rows before
+    e_.forget();
+    std::size_t k = 0;
+    for (const kernel::Reduce::Result& result : r.results()) {
+      Value* before = e_.lanes(kernel::load(result.slot, result.value.dtype(), result.offset));
+      combine(parts[k], before);
+      note(parts[k++], before, before);
+    }
   };
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
-    if (unrolled_inner || !in_row_chunks(r, work)) return columns(of_all_rows);
-    columns(of_no_row);
+    if (unrolled_inner || !in_row_chunks(r, work)) return columns(initial, add_all);
+    columns(initial, [](const Partials&) {});
     Value* rows = number(r.inner_sizes[0]);
     loop(r.inner_sizes[0], rows_at_once, [&](Value* begin) {
       Value* end =
           b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, b_.getInt64(rows_at_once)), rows);
-      columns(of_rows(begin, end));
+      columns(identities, [&](const Partials& parts) {
+        loop_from(begin, end, 1, [&](Value* row) {
+          e_.set(r.inner_vars[0], row);
+          e_.forget();
+          accumulate_one(r, parts);
+        });
+        add_before(parts);
+      });
     });
   });
 }

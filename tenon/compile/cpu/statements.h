@@ -148,6 +148,9 @@ class FunctionEmitter {
   Values reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled);
   Values reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, const Values& initial,
                     bool unrolled);
+  void add_step(const kernel::Reduce& r, std::int64_t lanes, Value* i, const std::vector<Partials>& into);
+  using ColumnBody = llvm::function_ref<void(Value* first, std::int64_t width, Code set_lanes)>;
+  void over_columns(const kernel::Reduce& r, const Work& work, ColumnBody at);
   bool in_row_chunks(const kernel::Reduce& r, const Work& work) const;
   Value* identity(const kernel::Reduce::Result& result);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tenon/ops/list_elements.h"
+#include "tenon/ops/lists/list_elements.h"
 #include "tenon/runtime/lists/lists.h"
 
 namespace tenon {

@@ -9,7 +9,7 @@
 #include "tenon/base/stack.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/table.h"
+#include "tenon/ops/structure/table.h"
 
 namespace tenon {
 

@@ -14,8 +14,8 @@
 #include "tenon/kernel/analysis/shared_values.h"
 #include "tenon/kernel/function.h"
 #include "tenon/kernel/target.h"
-#include "tenon/ops/region.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/control/region.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 
@@ -129,6 +129,7 @@ class BlockPlanner {
     std::vector<Expr> index = {};
     Sizes sizes = {};
     std::optional<Expr> flat = {};  // the one variable of all elements
+    std::size_t unit_axes = 0;      // first ones, of one element
     bool identity_only = true;      // everything is read at the nest's own index
     std::map<Var, Expr> values = {};
     // By variable and index, which is kept alive: it is the key.

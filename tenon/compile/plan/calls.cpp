@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tenon/ir/op.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

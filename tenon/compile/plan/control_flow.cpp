@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "tenon/compile/plan/block_planner.h"
-#include "tenon/ops/guard.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/control/guard.h"
+#include "tenon/ops/control/region.h"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tenon/compile/plan/block_planner.h"
-#include "tenon/ops/update_chain.h"
+#include "tenon/ops/control/update_chain.h"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include "tenon/base/stack.h"
 #include "tenon/compile/plan/block_planner.h"
 #include "tenon/compile/plan/plan.h"
-#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing/index_map.h"
 
 namespace tenon {
 

@@ -2,7 +2,7 @@
 
 #include "tenon/base/factors.h"
 #include "tenon/kernel/function.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

@@ -13,7 +13,7 @@
 #include "tenon/compile/plan/readers.h"
 #include "tenon/ir/op.h"
 #include "tenon/kernel/passes/split_nests.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 namespace {

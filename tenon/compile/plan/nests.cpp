@@ -6,7 +6,7 @@
 #include "tenon/compile/plan/block_planner.h"
 #include "tenon/compile/plan/factors.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing/index_map.h"
 
 namespace tenon {
 namespace {
@@ -181,7 +181,11 @@ kernel::Block BlockPlanner::nests_of_parts(Var v) {
 
 kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat) {
   begin_nest(extent, flat);
-  kernel::Nest nest{nest_.vars, flat ? Sizes{elements_of(program_.type(group[0]))} : extent, {}, true};
+  const auto first = static_cast<std::ptrdiff_t>(nest_.unit_axes);
+  kernel::Nest nest{{nest_.vars.begin() + first, nest_.vars.end()},
+                    flat ? Sizes{elements_of(program_.type(group[0]))} : Sizes(extent.begin() + first, extent.end()),
+                    {},
+                    true};
   for (Var o : group) {
     const Place& place = group_place(o);
     pending_[o] = false;  // its own expression, not a load of it
@@ -203,9 +207,11 @@ void BlockPlanner::begin_nest(const Sizes& extent, bool flat) {
     for (Expr& e : nest_.index) e = nest_.shared(e);
     return;
   }
+  // First axes of one element are none of the nest's: its rows are those of the next, as of an array without them.
+  while (nest_.unit_axes + 1 < extent.size() && extent[nest_.unit_axes] == Dim(1)) ++nest_.unit_axes;
   for (std::size_t i = 0; i < extent.size(); ++i) {
     nest_.vars.push_back(planner_.fresh_var());
-    nest_.index.push_back(kernel::variable(nest_.vars.back()));
+    nest_.index.push_back(i < nest_.unit_axes ? Expr(0) : kernel::variable(nest_.vars.back()));
   }
 }
 
@@ -249,9 +255,10 @@ void BlockPlanner::reduction(const Eqn& eqn) {
   std::vector<Expr> outer;
   for (std::size_t i = 0; i < extent.size(); ++i) {
     const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
+    if (!inner) outer.push_back(nest_.index[i]);
+    if (!inner && i < nest_.unit_axes) continue;
     (inner ? r.inner_vars : r.outer_vars).push_back(nest_.vars[i]);
     (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
-    if (!inner) outer.push_back(nest_.index[i]);
   }
   const bool flat = nest_.identity_only && r.outer_vars.empty() && extent.size() > 1 &&
                     !planner_.target_.in_registers(elements_of(in[0]));

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tenon/compile/plan/block_planner.h"
-#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing/index_map.h"
 
 namespace tenon {
 

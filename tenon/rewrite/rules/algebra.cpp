@@ -2,7 +2,7 @@
 // and what undoes itself. All are exact.
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

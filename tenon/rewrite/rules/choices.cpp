@@ -1,6 +1,6 @@
 // Chains of selects. All are exact: a select gives one of its operands.
 #include "tenon/ir/bind.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "tenon/ir/bind.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

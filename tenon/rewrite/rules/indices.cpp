@@ -1,12 +1,12 @@
 // Reads and updates at indices that follow from counting: parts of arrays, whose code knows where they are.
 #include <cstdlib>
 
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/index.h"
-#include "tenon/ops/indexing.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/composites/index.h"
+#include "tenon/ops/composites/indexing.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

@@ -1,7 +1,7 @@
 // What follows from numbers alone.
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

@@ -1,7 +1,7 @@
 // The first few elements in order: a selection in place of a sort.
-#include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/reductions/sorting.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

@@ -3,13 +3,13 @@
 #include <set>
 
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
-#include "tenon/ops/linear_algebra.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/linear_algebra.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

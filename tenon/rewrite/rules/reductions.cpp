@@ -3,9 +3,9 @@
 #include <map>
 
 #include "tenon/ir/bind.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

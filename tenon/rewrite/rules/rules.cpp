@@ -3,7 +3,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ops/shape.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,7 @@
 // What overflows on the way to a number that does not. None of these is applied unless it is asked for.
-#include "tenon/ops/arithmetic.h"
-#include "tenon/ops/reduce.h"
-#include "tenon/ops/statistics.h"
+#include "tenon/ops/composites/statistics.h"
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/reductions/reduce.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenon/ops/gather.h"
+#include "tenon/ops/indexing/gather.h"
 
 namespace golden {
 

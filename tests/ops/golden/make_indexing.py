@@ -55,7 +55,7 @@ print("""#pragma once
 #include <cstdint>
 #include <vector>
 
-#include "tenon/ops/gather.h"
+#include "tenon/ops/indexing/gather.h"
 
 namespace golden {
 

@@ -1,0 +1,56 @@
+#include "tenon/ops/indexing/index_map.h"
+
+#include <fmt/format.h>
+
+namespace tenon {
+
+const Type& one_array(std::string_view op, std::span<const Type> in) {
+  if (in.size() != 1) throw VerifyError(fmt::format("{}: takes one operand.", op));
+  if (!in[0].is_array())
+    throw DTypeError(fmt::format("{}: {} is not an array.", op, in[0].text()), "Stack the list first.");
+  return in[0];
+}
+
+void for_each_index(std::span<const std::int64_t> sizes, FunctionRef<void(std::span<const std::int64_t>)> f) {
+  std::vector<std::int64_t> index(sizes.size(), 0);
+  for (std::int64_t s : sizes)
+    if (s == 0) return;
+  while (true) {
+    f(index);
+    std::size_t axis = sizes.size();
+    while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+EvalRule eval_index_map(IndexMap map) {
+  return [map](const Params& params, std::span<const Value> in, const EvalContext& context) {
+    const Buffer x = family::contiguous(in[0]);
+    const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
+    const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = context.out[0].shape.dims();
+    Buffer out = Buffer::allocate(x.dtype(), sizes);
+    const std::size_t size = size_of(x.dtype());
+    std::size_t at = 0;
+    for_each_index(sizes, [&](std::span<const std::int64_t> index) {
+      const auto from = map.numbers(params, from_sizes, to_sizes, index);
+      const auto offset = row_major<std::int64_t>(x.dims(), from);
+      std::memcpy(out.data() + at * size, x.data() + static_cast<std::size_t>(offset) * size, size);
+      ++at;
+    });
+    return std::vector<Value>{out};
+  };
+}
+
+LowerRule lower_index_map(IndexMap map) {
+  return LowerElement{[map](const LowerArgs& args) {
+    return args.load(0, map.exprs(args.params, args.in[0].shape.dims(), args.out[0].shape.dims(), args.index));
+  }};
+}
+
+JvpRule jvp_by_itself(const OpInfo& op) {
+  return [&op](const JvpArgs& args) {
+    return JvpResult{{bind1(op, args.params, {args.primals[0]})}, {bind1(op, args.params, {*args.tangents[0]})}};
+  };
+}
+
+}  // namespace tenon
