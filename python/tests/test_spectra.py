@@ -262,6 +262,22 @@ def test_equal_values():
     assert not np.isfinite(tn.grad(lambda a: tnp.sum(linalg.eigh(a)[1]))(unit)).all()
 
 
+def test_second_derivatives_where_values_are_equal():
+    jax = pytest.importorskip("jax")
+    deficient = np.array([[1.0, 2, 3], [2, 4, 6], [0, 1, 1]])
+    for a in (np.eye(3), np.diag([3.0, 1, 1]), np.eye(4, 2), np.eye(2, 4), deficient):
+        weights = numbers(a.T, 1)
+        got = tn.hessian(lambda a, w=weights: tnp.sum(linalg.pinv(a) * w))(a)
+        with jax.enable_x64(True):
+            near(got, jax.hessian(lambda a, w=weights: jax.numpy.sum(jax.numpy.linalg.pinv(a) * w))(a), 100)
+        if a is not deficient:
+            total = lambda a: tnp.sum(linalg.polar(a)[0] * numbers(a, 2))  # noqa: E731
+            slope = tn.grad(total)
+            along, step = matrices(*a.shape, seed=3), 1e-6
+            wanted = (np.asarray(slope(a + step * along)) - np.asarray(slope(a - step * along))) / (2 * step)
+            near(np.tensordot(tn.hessian(total)(a), along, 2), wanted, 1e5)
+
+
 def test_what_is_not_finite():
     a = np.stack([np.eye(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf)])
     for f in (linalg.eigh, linalg.eig, linalg.svd, linalg.schur, linalg.pinv, linalg.eigvals, linalg.svdvals):

@@ -9,7 +9,7 @@
 //
 // Derivatives of any order, forward and reverse. Those of eigenvalues and singular values alone are finite wherever
 // values differ; those of vectors divide by the differences of values, and are not finite where two are equal. Those of
-// pinv, lstsq and polar do not divide by differences.
+// pinv, lstsq and polar do not divide by differences, of whatever order.
 #pragma once
 
 #include <optional>
@@ -170,8 +170,8 @@ Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Ope
 Array cholesky_update(const Operand& r, const Operand& w);
 
 // The pseudoinverse [..., n, m] of a: [..., m, n] (Moore, Penrose). Singular values up to `rtol` times the largest
-// count as 0; where it is not given, 10·max(m, n) units of rounding. `hermitian`: by eigenvalues, of the mean of a and
-// aᴴ. Derivatives where the rank stays as it is.
+// count as 0; where it is not given, 10·max(m, n) units of rounding of the dtype that is computed in. `hermitian`: by
+// eigenvalues, of the mean of a and aᴴ. Derivatives where the rank stays as it is.
 //   linalg::pinv(Array{{2.f, 0.f}, {0.f, 0.f}})   // {{0.5, 0}, {0, 0}}
 struct PinvOptions {
   std::optional<Array> rtol = {};

@@ -281,6 +281,50 @@ TEST(Linalg, SlopesWhereValuesAreEqual) {
   EXPECT_FALSE(finite(tn::grad([](const Array& a) { return weighed(linalg::eigh(a).eigenvectors); })(unit)));
 }
 
+Array of_left_polar(const Array& a) {
+  const auto [u, p] = linalg::polar(a, {.left = true});
+  return weighed(u) + weighed(p);
+}
+
+TEST(Linalg, SecondDerivativesWhereValuesAreEqual) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const Array& of : {tn::eye(3, DType::f64), tn::diag(Array{3.0, 1.0, 1.0}),
+                            Array{{1., 0., 0., 0.}, {0., 1., 0., 0.}}, Array{{0., 2.}, {2., 0.}, {0., 0.}}}) {
+      const Array a = tn::convert(of, dtype);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_pinv)(x)); }, a, 1e-5);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_polar)(x)); }, a, 1e-5);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_left_polar)(x)); }, a, 1e-5);
+    }
+  const auto of_hermitian = [](const Array& x) { return weighed(linalg::pinv(x, {.hermitian = true})); };
+  EXPECT_TRUE(tn::all(tn::is_finite(tn::jacfwd(tn::hessian(of_hermitian))(tn::eye(2, DType::f64)))).item<bool>());
+  EXPECT_TRUE(tn::all(tn::is_finite(tn::jacfwd(tn::hessian(&of_polar))(tn::eye(2, DType::f64)))).item<bool>());
+}
+
+// The shapes of factors follow sizes that the compiler does not know.
+TEST(Linalg, SlopesOfPolarFactorsOfAnySize) {
+  const auto slope = tn::jit(tn::grad(&of_polar), {.sizes = tn::Sizes::symbolic});
+  for (const Shape& shape : {Shape{Dim(3), Dim(3)}, Shape{Dim(4), Dim(2)}, Shape{Dim(2), Dim(4)}}) {
+    const Array a = drawn(shape);
+    EXPECT_LE(distance(slope(a), tn::grad(&of_polar)(a)), 1e-12);
+  }
+}
+
+// What is computed in f32 is cut off where f32 is rounded, not where 16 bits are.
+TEST(Linalg, CutOffsOfSmallFloats) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const std::int64_t n : {16, 128}) {
+      const Array unit = tn::eye(n, dtype);
+      EXPECT_EQ(distance(linalg::pinv(unit), unit), 0);
+      EXPECT_EQ(distance(linalg::pinv(unit, {.hermitian = true}), unit), 0);
+      EXPECT_EQ(linalg::matrix_rank(unit).item<std::int32_t>(), n);
+      for (const std::optional<Array>& rcond : {std::optional<Array>(), std::optional(Array(-1.f))}) {
+        const auto made = linalg::lstsq(unit, unit, {.rcond = rcond});
+        EXPECT_EQ(distance(made.x, unit), 0);
+        EXPECT_EQ(made.rank.item<std::int32_t>(), n);
+      }
+    }
+}
+
 TEST(Linalg, OneCompilationForAllSizes) {
   const auto f = tn::jit(
       [](const Array& a) {
