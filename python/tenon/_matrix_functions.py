@@ -7,7 +7,7 @@ from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint
 from tenon.numpy.linalg import _square  # type: ignore
 
-__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
+__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "logm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
 
 
 def schur(a, output="real"):
@@ -56,6 +56,16 @@ def sqrtm(A, blocksize=1):
     if blocksize > 1:
         raise NotImplementedError("sqrtm: blocks of more than one row are not there.")
     return _core.tn.linalg.sqrtm(tnp.asarray(A))
+
+
+def logm(A):
+    """The x with expm(x) = A, complex, also of real matrices [..., n, n]: dtypes do not depend on values. Imaginary parts of its
+    eigenvalues are from -π to π. NaN where A is singular.
+
+    >>> logm([[1.0, 1.0], [0.0, 1.0]]).real.tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    return _core.tn.linalg.logm(tnp.asarray(A))
 
 
 def funm(A, func, disp=True):

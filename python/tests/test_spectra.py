@@ -301,6 +301,25 @@ def test_square_roots_of_singular_matrices():
                 near(got, np.diag(roots).astype(np.result_type(kind, "complex64")))
 
 
+def test_matrices_without_a_root():
+    for a in (np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 0]])):
+        assert not np.isfinite(np.asarray(linalg.sqrtm(a))[0, -1])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_logarithms(dtype):
+    scipy = pytest.importorskip("scipy.linalg")
+    kind = np.result_type(dtype, "complex64")
+    for shape in ((1, 1), (5, 5), (3, 4, 4)):
+        a = matrices(*shape, dtype=dtype) + 4 * np.eye(shape[-1], dtype=dtype)
+        wanted = np.stack([scipy.logm(x.astype(complex)) for x in a.reshape(-1, *shape[-2:])]).reshape(shape).astype(kind)
+        for got in forms(slinalg.logm, a):
+            near(got, wanted, 10)
+    assert slinalg.logm(np.zeros((0, 2, 2), dtype)).shape == (0, 2, 2)
+    near(slinalg.logm(-np.eye(2, dtype=dtype)), (1j * np.pi * np.eye(2)).astype(kind))
+    assert np.isnan(slinalg.logm(np.diag([1.0, 0.0]).astype(dtype))).all()
+
+
 def test_batches_of_complex_forms_and_companions():
     scipy = pytest.importorskip("scipy.linalg")
     a = matrices(4, 4)

@@ -237,9 +237,16 @@ struct Polar {
 Polar polar(const Operand& a, const PolarOptions& options = {});
 
 // The x with x·x = a, complex, whose eigenvalues have no negative real parts: by Schur's form (Björck and Hammarling
-// 1983). a: [..., n, n]. Not finite where a is singular beyond its simple zeros. No derivatives.
+// 1983). a: [..., n, n]. Not finite where there is none, which can be where 0 is an eigenvalue twice. No derivatives.
 //   linalg::sqrtm(Array{{4.f, 0.f}, {0.f, 9.f}})   // {{2, 0}, {0, 3}}
 Array sqrtm(const Operand& a);
+
+// The x with expm(x) = a, complex, also of a real a, whose eigenvalues have imaginary parts from -π to π. a: [..., n,
+// n]. By Schur's form, square roots until it is near 1, and Padé's approximant in partial fractions (Al-Mohy and Higham
+// 2012). Of a near 1 each element is exact to roundings of a - 1. NaN where a is singular. Derivatives where no
+// eigenvalue is real and negative: there log jumps.
+//   tn::real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
+Array logm(const Operand& a);
 
 // The exponential of a: [..., n, n], by Padé's approximants and squarings (Higham 2005). NaN where more than
 // `max_squarings` squarings would be needed.

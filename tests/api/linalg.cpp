@@ -138,6 +138,56 @@ TEST_P(Factors, WhatFollowsFromThem) {
   }
 }
 
+TEST_P(Factors, Logarithms) {
+  const auto& [dtype, shape] = GetParam();
+  const Array a = drawn(shape, dtype);
+  const auto f = [](const Array& x) { return linalg::logm(x); };
+  for (const Array& made : {f(a), tn::jit(f)(a)}) {
+    EXPECT_EQ(made.dtype(), tn::complex_of(dtype));
+    EXPECT_LE(distance(linalg::expm(made), a), 100 * tolerance(dtype));
+  }
+  const Array many = tn::stack(std::vector{a, a * 1e3 + 1, a * 1e-6});
+  EXPECT_LE(distance(tn::vmap(f)(many)(1), f(a * 1e3 + 1)), 100 * tolerance(dtype));
+}
+
+TEST(Linalg, LogarithmsThatAreKnown) {
+  const double pi = std::acos(-1.);
+  const Array turn = linalg::logm(Array{{0., -1.}, {1., 0.}});
+  EXPECT_LE(distance(turn, Array{{0., -pi / 2}, {pi / 2, 0.}}), 1e-14);
+  const Array half = linalg::logm(-tn::eye(2, DType::f64));
+  EXPECT_LE(distance(tn::imag(half), pi * tn::eye(2, DType::f64)), 1e-14);
+  EXPECT_LE(distance(linalg::logm(Array{{1., 1e20}, {0., 1.}}) / 1e20, Array{{0., 1.}, {0., 0.}}), 1e-14);
+  // All digits of what is little more than 1: a - a²/2.
+  const Array little = drawn({Dim(4), Dim(4)});
+  for (const double size : {1e-8, 1e-12}) {
+    const Array near = tn::eye(4, DType::f64) + size * little, off = (near - tn::eye(4, DType::f64)) / size;
+    EXPECT_LE(distance(linalg::logm(near) / size, off - size / 2 * tn::matmul(off, off)), 1e-14);
+  }
+  EXPECT_TRUE(all_nan(linalg::logm(Array{{1., 2.}, {2., 4.}} * Array{{1., 0.}, {1., 0.}})));
+  EXPECT_EQ(linalg::logm(tn::eye(2, DType::bf16)).dtype(), DType::c64);
+}
+
+TEST(Linalg, SlopesOfLogarithms) {
+  const Scalar of_log = [](const Array& a) { return weighed(linalg::logm(a)); };
+  const Scalar of_slope = [](const Array& a) {
+    return weighed(tn::grad([](const Array& x) { return weighed(linalg::logm(x)); })(a));
+  };
+  for (const DType dtype : {DType::f64, DType::c128}) {
+    const Array unit = tn::eye(3, dtype), a = drawn({Dim(3), Dim(3)}, dtype) + 4 * unit;
+    dtype == DType::f64 ? expect_slope_in_all_forms(of_log, a) : expect_slope(of_log, a);
+    for (const Array& x : {a, unit, unit + tn::convert(Array{{0., 1., 0.}, {0., 0., 1.}, {0., 0., 0.}}, dtype)}) {
+      expect_slope(of_log, x);
+      expect_slope(of_slope, x, 1e-5);
+    }
+  }
+}
+
+TEST(Linalg, MatricesWithoutARoot) {
+  const Array once{{0., 1., 0.}, {0., 0., 0.}, {0., 0., 4.}};
+  EXPECT_FALSE(tn::any(tn::is_finite(tn::abs(linalg::sqrtm(once)(0, 1)))).item<bool>());
+  EXPECT_LE(distance(linalg::sqrtm(tn::diag(Array{0., 0., 4.})), tn::diag(Array{0., 0., 2.})), 0);
+}
+
 TEST(Linalg, TheTriangleThatIsMeant) {
   const Array a = drawn({Dim(4), Dim(4)}, DType::c128);
   const Array row = tn::iota(DType::i32, a.shape(), 0), column = tn::iota(DType::i32, a.shape(), 1);
@@ -420,6 +470,7 @@ TEST(Linalg, WrongCallsSayWhatToDo) {
   EXPECT_THAT(said([&] { linalg::eigh(wide); }), HasSubstr("eigh: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::eigvals(wide); }), HasSubstr("eigvals: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::schur(wide); }), HasSubstr("schur: "));
+  EXPECT_THAT(said([&] { linalg::logm(wide); }), HasSubstr("logm: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::lstsq(wide, vector); }), HasSubstr("sizes 2 and 3 differ"));
   EXPECT_THAT(said([&] { linalg::lstsq(wide, tn::Array(1.f)); }), HasSubstr("is a number"));
   EXPECT_THAT(
