@@ -165,6 +165,19 @@ struct TridiagonalSolveOptions {
 };
 Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b,
                         const TridiagonalSolveOptions& options = {});
+// x with a·x = b, a zero but for so many diagonals below and above its main one: ab[..., above + i - j, j] = a[..., i,
+// j], as SciPy and LAPACK have it; what ab has outside of a is not read. ab: [..., below + above + 1, n]; b: [n], or
+// [..., n, k]; the axes before broadcast. By reflections, in time that grows as n·below·(below + above + k): no rows
+// are exchanged, whatever the elements are. Derivatives by ab and b. Of a singular matrix x is Inf, NaN or large.
+//   linalg::solve_banded(1, 0, Array{{2.f, 2.f}, {1.f, 0.f}}, Array{2.f, 5.f})   // 1 2
+Array solve_banded(std::int64_t below, std::int64_t above, const Operand& ab, const Operand& b);
+// The same of a Hermitian matrix, which need not be positive definite, by the main diagonal, of which the real part
+// counts, and those above it; or with `lower` those below it: ab[..., i - j, j] = a[..., i, j].
+//   linalg::solveh_banded(Array{{0.f, 1.f}, {2.f, 2.f}}, Array{3.f, 3.f})   // 1 1
+struct BandedOptions {
+  bool lower = false;
+};
+Array solveh_banded(const Operand& ab, const Operand& b, const BandedOptions& options = {});
 // The upper triangular R' with R'ᵀ·R' = Rᵀ·R + w·wᵀ, real. r: [n, n]; w: [n]. Time that grows as n².
 //   linalg::cholesky_update(eye(2), Array{0.f, 0.75f})   // {{1, 0}, {0, 1.25}}
 Array cholesky_update(const Operand& r, const Operand& w);
