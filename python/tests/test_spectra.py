@@ -121,9 +121,9 @@ def test_schur_and_functions_of_matrices(shape, dtype):
             u, p = np.asarray(u), np.asarray(p)
             near(u @ p if side == "right" else p @ u, a, 10), near(turned(u) @ u, np.broadcast_to(np.eye(shape[-1], dtype=dtype), shape))
             assert (np.linalg.eigvalsh(p) > -1e-4).all()
-    if len(shape) == 2:
-        near(linalg.funm(a, tnp.exp), np.asarray(linalg.expm(a)).astype(kind), 100)
-        assert linalg.funm(a, tnp.exp, disp=False)[1] < 1e-2
+    for got in forms(lambda a: linalg.funm(a, tnp.exp), a):
+        near(got, np.asarray(linalg.expm(a)).astype(kind), 100)
+    assert (np.asarray(linalg.funm(a, tnp.exp, disp=False)[1]) < 1e-2).all()
 
 
 def test_matrix_functions_beside_scipy():
@@ -148,6 +148,7 @@ def test_matrix_functions_beside_scipy():
     near(slinalg.eigh_tridiagonal(d, e)[0], scipy.eigh_tridiagonal(d, e)[0])
     near(slinalg.eigh_tridiagonal(d, e, eigvals_only=True, select="i", select_range=(1, 3)),
          scipy.eigh_tridiagonal(d, e, True, "i", (1, 3)))
+    near(linalg.funm(a, tnp.cos), scipy.funm(a, np.cos).astype(complex), 10)
     near(slinalg.expm_frechet(a, matrices(4, 4, seed=3))[1], scipy.expm_frechet(a, matrices(4, 4, seed=3))[1], 10)
     with pytest.raises(ValueError, match="Incompatible shapes"):
         slinalg.solve_sylvester(a, b, a)

@@ -12,6 +12,7 @@
 // pinv, lstsq and polar do not divide by differences, of whatever order.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "tenon/ir/array.h"
@@ -260,6 +261,15 @@ Array sqrtm(const Operand& a);
 // eigenvalue is real and negative: there log jumps.
 //   tn::real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
 Array logm(const Operand& a);
+
+// The function of a: [..., n, n] that is f of its eigenvalues, which f takes as a complex array [..., n] and gives
+// element by element: complex, by Schur's form and Parlett's recurrence, which wants eigenvalues that differ. `error`:
+// [...], about how large its relative error may be, where they come near each other. No derivatives.
+//   linalg::funm(Array{{1.f, 0.f}, {0.f, 4.f}}, [](const Array& w) { return sqrt(w); }).value   // {{1, 0}, {0, 2}}
+struct FunctionOfMatrix {
+  Array value, error;
+};
+FunctionOfMatrix funm(const Operand& a, const std::function<Array(const Array& eigenvalues)>& f);
 
 // The exponential of a: [..., n, n], by Padé's approximants and squarings (Higham 2005). NaN where more than
 // `max_squarings` squarings would be needed.

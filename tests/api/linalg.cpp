@@ -182,6 +182,32 @@ TEST(Linalg, SlopesOfLogarithms) {
   }
 }
 
+TEST_P(Factors, FunctionsOfEigenvalues) {
+  const auto& [dtype, shape] = GetParam();
+  const Array a = drawn(shape, dtype) / 4;
+  const auto f = [](const Array& x) { return linalg::funm(x, [](const Array& w) { return tn::exp(w); }); };
+  for (const auto& [value, error] : {f(a), tn::jit(f)(a), tn::vmap(f)(tn::stack(std::vector{a, a}))}) {
+    EXPECT_EQ(value.dtype(), tn::complex_of(dtype));
+    EXPECT_EQ(error.dtype(), tn::real_part_of(dtype));
+    if (value.rank() == a.rank())
+      EXPECT_LE(distance(value, linalg::expm(a)), 1e3 * tolerance(dtype));
+    else
+      EXPECT_LE(distance(value(1), linalg::expm(a)), 1e3 * tolerance(dtype));
+  }
+}
+
+TEST(Linalg, HowNearEigenvaluesAreToFunctionsOfThem) {
+  const auto error = [](double apart) {
+    const Array a = Array{{1., 1.}, {0., 1.}} + apart * Array{{1., 0.}, {0., 0.}};
+    return linalg::funm(a, [](const Array& w) { return tn::exp(w); }).error.item<double>();
+  };
+  EXPECT_LT(error(1), 1e-15);
+  EXPECT_NEAR(error(1e-8) / 2.2e-8, 1, 0.1);
+  EXPECT_EQ(error(0), 1);
+  EXPECT_THAT(tn::message_of([] { linalg::funm(tn::eye(3), [](const Array& w) { return tn::sum(w); }); }),
+              HasSubstr("funm: the function gives c64[] of c64[3]"));
+}
+
 TEST(Linalg, MatricesWithoutARoot) {
   const Array once{{0., 1., 0.}, {0., 0., 0.}, {0., 0., 4.}};
   EXPECT_FALSE(tn::any(tn::is_finite(tn::abs(linalg::sqrtm(once)(0, 1)))).item<bool>());

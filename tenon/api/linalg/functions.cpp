@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tenon/api/custom.h"
-#include "tenon/api/implicit.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
@@ -32,7 +31,7 @@ Array as_matrix(const Array& each) { return expand_dims(expand_dims(each, -1), -
 // ones: the root of -x is i√x then, and not -i√x.
 Schur principal_form(const Array& a) {
   Schur form = schur(a, {.complex = true});
-  if (is_complex(to_inexact(a).dtype())) return form;
+  if (is_complex(to_inexact(a).dtype()) || without_elements(form.t)) return form;
   const Array &t = form.t, values = matrices::diagonal(t);
   const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
   const Array cleaned = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
@@ -150,6 +149,29 @@ Array expm(const Operand& a, const ExpmOptions& options) {
   return x.narrow(where(as_matrix(needed <= static_cast<double>(options.max_squarings)), made, unknown));
 }
 
+// Column j of f above the diagonal: f·t = t·f of the rows before j (Parlett 1976). Where two eigenvalues are equal,
+// what stands over their difference is kept.
+FunctionOfMatrix funm(const Operand& a, const std::function<Array(const Array& eigenvalues)>& f) {
+  const SourceScope place(a.where(), "funm");
+  const Schur form = principal_form(a.array());
+  const Array &t = form.t, w = matrices::diagonal(t);
+  const DType part = real_part_of(t.dtype());
+  if (without_elements(t)) return {t, zeros(matrices::batch_of(t.type()), part)};
+  const Array values = convert(f(w), t.dtype());
+  if (values.type() != w.type())
+    throw ShapeError(fmt::format("funm: the function gives {} of {}.", values.type().text(), w.type().text()),
+                     "Give a function of each element.");
+  const Array made = by_columns(t, values, -1, [&](const BeforeColumn& of) {
+    return ForColumn{t - of.diagonal * matrices::unit_like(t), matmul(of.known, of.column) - of.column * of.value};
+  });
+  // An error of rounding, as large as the differences of eigenvalues let it become (Golub and Van Loan).
+  const Array apart = abs(expand_dims(w, -1) - expand_dims(w, -2));
+  const Array least = amin(where(matrices::on_diagonal(t), special::infinity, apart), Axes{-2, -1});
+  const double unit = special::epsilon_of(part);
+  const Array above = one_norm(matrices::triangle(t, false, 1));
+  return {turned_back(form, made), clamp(where(above == 0.0, 0.0, unit / least * above), unit, 1.0)};
+}
+
 namespace {
 
 // Nodes and weights of Gauss and Legendre's rule on [0, 1]: log(1 + y) is near the sum of weight·y / (1 + node·y), to
@@ -227,11 +249,11 @@ Array log_by_rule(const Array& a) {
     const auto along = [&](const Array& d) {
       return jvp([](const Array& x) { return expm(x); }, std::tuple(made), std::tuple(d)).second;
     };
-    const auto solved = [&](const auto&, const Array& right) { return slope_of_log(of, right); };
-    const auto transposed = [&](const auto&, const Array& right) {
+    const auto solved = [&](const Array& right) { return slope_of_log(of, right); };
+    const auto transposed = [&](const Array& right) {
       return matrices::transposed(slope_of_log(of, matrices::transposed(right)));
     };
-    return std::pair(made, custom_linear_solve(along, convert(da, made.dtype()), solved, transposed));
+    return std::pair(made, system_solution(along, convert(da, made.dtype()), solved, transposed));
   };
   return custom_jvp(value, rule)(a);
 }

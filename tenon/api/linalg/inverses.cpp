@@ -1,6 +1,5 @@
 // Pseudoinverses, least squares and polar factors, by singular values.
 #include "tenon/api/custom.h"
-#include "tenon/api/implicit.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/special/function.h"
@@ -135,9 +134,9 @@ Array between_equal(const Array& p, const Array& c) {
     const Array sums = convert(expand_dims(s, -1) + expand_dims(s, -2), of.dtype());
     return matmul(matmul(v, matmul(matmul(vh, right), v) / sums), vh);
   };
-  return custom_linear_solve([&](const Array& w) { return matmul(p, w) + matmul(w, p); }, c,
-                             [&](const auto&, const Array& right) { return solved(p, right); },
-                             [&](const auto&, const Array& right) { return solved(matrices::transposed(p), right); });
+  return system_solution([&](const Array& w) { return matmul(p, w) + matmul(w, p); }, c,
+                         [&](const Array& right) { return solved(p, right); },
+                         [&](const Array& right) { return solved(matrices::transposed(p), right); });
 }
 
 // By polar factors alone, for the same reason. With q = uᴴ·u the part w of du that turns rows of u among each other
