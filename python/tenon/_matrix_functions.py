@@ -2,12 +2,9 @@
 
 from tenon import _core, _sizes
 from tenon import numpy as tnp
-from tenon.lax import fori_loop
 from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _adjoint
-from tenon.numpy.linalg import _square  # type: ignore
 
-__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
+__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "logm", "polar", "rsf2csf", "schur", "solve_banded", "solve_sylvester", "solveh_banded", "sqrtm"]
 
 
 def schur(a, output="real"):
@@ -58,40 +55,27 @@ def sqrtm(A, blocksize=1):
     return _core.tn.linalg.sqrtm(tnp.asarray(A))
 
 
+def logm(A):
+    """The x with expm(x) = A, complex, also of real matrices [..., n, n]: dtypes do not depend on values. Imaginary parts of its
+    eigenvalues are from -π to π. NaN where A is singular.
+
+    >>> logm([[1.0, 1.0], [0.0, 1.0]]).real.round(12).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    return _core.tn.linalg.logm(tnp.asarray(A))
+
+
 def funm(A, func, disp=True):
-    """The function of a matrix [n, n] that is `func` of its eigenvalues: by Schur's form and Parlett's recurrence, which wants
-    eigenvalues that differ. Without `disp` (the matrix, about how large its error may be).
+    """The function of matrices [..., n, n] that is `func` of their eigenvalues, complex: by Schur's form and Parlett's
+    recurrence, which wants eigenvalues that differ. Without `disp` (the matrix, about how large its error may be).
 
     >>> import math
     >>> made = funm([[1.0, 1.0], [0.0, 2.0]], tnp.exp).real
     >>> [round(float(v), 9) for v in made[0]] == [round(math.e, 9), round(math.e**2 - math.e, 9)]
     True
     """
-    a = _square(A, "funm")
-    if a.ndim != 2:
-        raise ValueError(f"funm: one square matrix, not of shape {a.shape}.")
-    t, z = _core.tn.linalg.schur(a, complex=True)
-    n = t.shape[0]
-    values = tnp.diagonal(t)
-    start = tnp.diag(_core.convert(func(values), t.dtype))
-    apart = values[:, None] - values
-    rows = _core.tn.iota("int32", (n,), 0)
-    beside = rows - rows[:, None]
-
-    def diagonal_above(k, made):
-        # f(t)·t = t·f(t), of which all terms but this diagonal's are known.
-        numerator = _core.tn.matmul(made, t) - _core.tn.matmul(t, made)
-        here = _core.equal(beside, _core.convert(k, "int32"))
-        return _core.where(here, numerator / _core.where(_core.equal(apart, 0), -1, apart), made)
-
-    made = fori_loop(1, n, diagonal_above, start) if n > 1 else start
-    made = _core.tn.matmul(_core.tn.matmul(z, made), _adjoint(z))
-    if disp:
-        return made
-    eps = float(tnp.finfo(made.dtype).eps)
-    least = _core.tn.order.smallest(_core.where(_core.equal(beside, 0), tnp.inf, _core.abs(apart))) if n > 1 else 1.0
-    error = tnp.minimum(1, tnp.maximum(eps, eps / least * tnp.linalg.norm(tnp.triu(t, 1), 1)))
-    return made, error
+    made, error = _core.tn.linalg.funm(tnp.asarray(A), func)
+    return made if disp else (made, error)
 
 
 def expm_frechet(A, E, *, method=None, compute_expm=True):
@@ -112,6 +96,27 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
     a, e = _inexact_together(a, e)
     value, along = jvp(expm, (a,), (e,))
     return (value, along) if compute_expm else along
+
+
+def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
+    """x with a·x = b of a matrix with l diagonals below its main one and u above it: ab[u + i - j, j] = a[i, j], of shape
+    [..., l + u + 1, n]. b: [n], or [..., n, k]. By reflections, in time that grows as n.
+
+    >>> solve_banded((1, 0), [[2.0, 2.0], [1.0, 0.0]], [2.0, 5.0]).round(12).tolist()
+    [1.0, 2.0]
+    """
+    below, above = l_and_u
+    return _core.tn.linalg.solve_banded(int(below), int(above), tnp.asarray(ab), tnp.asarray(b))
+
+
+def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
+    """x with a·x = b of a Hermitian matrix: ab[u + i - j, j] = a[i, j] has its main diagonal and those above it, or with
+    `lower` ab[i - j, j] = a[i, j] those below it. It need not be positive definite.
+
+    >>> solveh_banded([[0.0, 1.0], [2.0, 2.0]], [3.0, 3.0]).round(12).tolist()
+    [1.0, 1.0]
+    """
+    return _core.tn.linalg.solveh_banded(tnp.asarray(ab), tnp.asarray(b), lower=bool(lower))
 
 
 def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):

@@ -150,6 +150,32 @@ def test_cholesky_update():
 
 
 @pytest.mark.parametrize("dtype", KINDS)
+def test_banded_systems(dtype):
+    scipy, banded = pytest.importorskip("scipy.linalg"), tn.scipy.linalg.solve_banded
+    for below, above, n in ((0, 0, 3), (1, 2, 6), (3, 1, 7), (2, 2, 2)):
+        ab = matrices(below + above + 1, n, dtype=dtype)
+        ab[above] += 4
+        for b in (matrices(n, dtype=dtype, seed=1), matrices(n, 3, dtype=dtype, seed=1)):
+            for got in forms(lambda ab, b=b, sides=(below, above): banded(sides, ab, b), ab):
+                near(got, scipy.solve_banded((below, above), ab, b), 10)
+    for lower in (False, True):
+        ab, b = matrices(3, 6, dtype=dtype), matrices(6, 2, dtype=dtype, seed=1)
+        main = 0 if lower else 2
+        ab[main] = 9  # positive definite, as SciPy wants it
+        for got in forms(lambda ab, b=b, lower=lower: tn.scipy.linalg.solveh_banded(ab, b, lower=lower), ab):
+            near(got, scipy.solveh_banded(ab, b, lower=lower), 10)
+
+
+def test_derivatives_of_banded_systems():
+    ab, b = matrices(4, 5) + np.array([[0.0], [3], [0], [0]]), matrices(5, seed=1)
+    for f in (lambda ab: tnp.sum(tnp.sin(tn.scipy.linalg.solve_banded((2, 1), ab, b))),
+              lambda ab: tnp.sum(tnp.sin(tn.scipy.linalg.solveh_banded(ab[:2], b)))):
+        near(tn.grad(f)(ab), difference(f, ab), 1e5)
+    with pytest.raises(ValueError, match="has no 1 diagonals below"):
+        tn.scipy.linalg.solve_banded((1, 1), ab, b)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
 def test_expm(size, dtype):
     # Of normal matrices the exponential is that of the eigenvalues.

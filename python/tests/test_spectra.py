@@ -121,9 +121,9 @@ def test_schur_and_functions_of_matrices(shape, dtype):
             u, p = np.asarray(u), np.asarray(p)
             near(u @ p if side == "right" else p @ u, a, 10), near(turned(u) @ u, np.broadcast_to(np.eye(shape[-1], dtype=dtype), shape))
             assert (np.linalg.eigvalsh(p) > -1e-4).all()
-    if len(shape) == 2:
-        near(linalg.funm(a, tnp.exp), np.asarray(linalg.expm(a)).astype(kind), 100)
-        assert linalg.funm(a, tnp.exp, disp=False)[1] < 1e-2
+    for got in forms(lambda a: linalg.funm(a, tnp.exp), a):
+        near(got, np.asarray(linalg.expm(a)).astype(kind), 100)
+    assert (np.asarray(linalg.funm(a, tnp.exp, disp=False)[1]) < 1e-2).all()
 
 
 def test_matrix_functions_beside_scipy():
@@ -148,6 +148,7 @@ def test_matrix_functions_beside_scipy():
     near(slinalg.eigh_tridiagonal(d, e)[0], scipy.eigh_tridiagonal(d, e)[0])
     near(slinalg.eigh_tridiagonal(d, e, eigvals_only=True, select="i", select_range=(1, 3)),
          scipy.eigh_tridiagonal(d, e, True, "i", (1, 3)))
+    near(linalg.funm(a, tnp.cos), scipy.funm(a, np.cos).astype(complex), 10)
     near(slinalg.expm_frechet(a, matrices(4, 4, seed=3))[1], scipy.expm_frechet(a, matrices(4, 4, seed=3))[1], 10)
     with pytest.raises(ValueError, match="Incompatible shapes"):
         slinalg.solve_sylvester(a, b, a)
@@ -262,6 +263,22 @@ def test_equal_values():
     assert not np.isfinite(tn.grad(lambda a: tnp.sum(linalg.eigh(a)[1]))(unit)).all()
 
 
+def test_second_derivatives_where_values_are_equal():
+    jax = pytest.importorskip("jax")
+    deficient = np.array([[1.0, 2, 3], [2, 4, 6], [0, 1, 1]])
+    for a in (np.eye(3), np.diag([3.0, 1, 1]), np.eye(4, 2), np.eye(2, 4), deficient):
+        weights = numbers(a.T, 1)
+        got = tn.hessian(lambda a, w=weights: tnp.sum(linalg.pinv(a) * w))(a)
+        with jax.enable_x64(True):
+            near(got, jax.hessian(lambda a, w=weights: jax.numpy.sum(jax.numpy.linalg.pinv(a) * w))(a), 100)
+        if a is not deficient:
+            total = lambda a: tnp.sum(linalg.polar(a)[0] * numbers(a, 2))  # noqa: E731
+            slope = tn.grad(total)
+            along, step = matrices(*a.shape, seed=3), 1e-6
+            wanted = (np.asarray(slope(a + step * along)) - np.asarray(slope(a - step * along))) / (2 * step)
+            near(np.tensordot(tn.hessian(total)(a), along, 2), wanted, 1e5)
+
+
 def test_what_is_not_finite():
     a = np.stack([np.eye(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf)])
     for f in (linalg.eigh, linalg.eig, linalg.svd, linalg.schur, linalg.pinv, linalg.eigvals, linalg.svdvals):
@@ -283,6 +300,25 @@ def test_square_roots_of_singular_matrices():
         for kind in KINDS:
             for got in forms(linalg.sqrtm, np.diag(diagonal).astype(kind)):
                 near(got, np.diag(roots).astype(np.result_type(kind, "complex64")))
+
+
+def test_matrices_without_a_root():
+    for a in (np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 0]])):
+        assert not np.isfinite(np.asarray(linalg.sqrtm(a))[0, -1])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_logarithms(dtype):
+    scipy = pytest.importorskip("scipy.linalg")
+    kind = np.result_type(dtype, "complex64")
+    for shape in ((1, 1), (5, 5), (3, 4, 4)):
+        a = matrices(*shape, dtype=dtype) + 4 * np.eye(shape[-1], dtype=dtype)
+        wanted = np.stack([scipy.logm(x.astype(complex)) for x in a.reshape(-1, *shape[-2:])]).reshape(shape).astype(kind)
+        for got in forms(slinalg.logm, a):
+            near(got, wanted, 10)
+    assert slinalg.logm(np.zeros((0, 2, 2), dtype)).shape == (0, 2, 2)
+    near(slinalg.logm(-np.eye(2, dtype=dtype)), (1j * np.pi * np.eye(2)).astype(kind))
+    assert np.isnan(slinalg.logm(np.diag([1.0, 0.0]).astype(dtype))).all()
 
 
 def test_batches_of_complex_forms_and_companions():

@@ -9,9 +9,10 @@
 //
 // Derivatives of any order, forward and reverse. Those of eigenvalues and singular values alone are finite wherever
 // values differ; those of vectors divide by the differences of values, and are not finite where two are equal. Those of
-// pinv, lstsq and polar do not divide by differences.
+// pinv, lstsq and polar do not divide by differences, of whatever order.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "tenon/ir/array.h"
@@ -165,13 +166,26 @@ struct TridiagonalSolveOptions {
 };
 Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b,
                         const TridiagonalSolveOptions& options = {});
+// x with a·x = b, a zero but for so many diagonals below and above its main one: ab[..., above + i - j, j] = a[..., i,
+// j], as SciPy and LAPACK have it; what ab has outside of a is not read. ab: [..., below + above + 1, n]; b: [n], or
+// [..., n, k]; the axes before broadcast. By reflections, in time that grows as n·below·(below + above + k): no rows
+// are exchanged, whatever the elements are. Derivatives by ab and b. Of a singular matrix x is Inf, NaN or large.
+//   linalg::solve_banded(1, 0, Array{{2.f, 2.f}, {1.f, 0.f}}, Array{2.f, 5.f})   // 1 2
+Array solve_banded(std::int64_t below, std::int64_t above, const Operand& ab, const Operand& b);
+// The same of a Hermitian matrix, which need not be positive definite, by the main diagonal, of which the real part
+// counts, and those above it; or with `lower` those below it: ab[..., i - j, j] = a[..., i, j].
+//   linalg::solveh_banded(Array{{0.f, 1.f}, {2.f, 2.f}}, Array{3.f, 3.f})   // 1 1
+struct BandedOptions {
+  bool lower = false;
+};
+Array solveh_banded(const Operand& ab, const Operand& b, const BandedOptions& options = {});
 // The upper triangular R' with R'ᵀ·R' = Rᵀ·R + w·wᵀ, real. r: [n, n]; w: [n]. Time that grows as n².
 //   linalg::cholesky_update(eye(2), Array{0.f, 0.75f})   // {{1, 0}, {0, 1.25}}
 Array cholesky_update(const Operand& r, const Operand& w);
 
 // The pseudoinverse [..., n, m] of a: [..., m, n] (Moore, Penrose). Singular values up to `rtol` times the largest
-// count as 0; where it is not given, 10·max(m, n) units of rounding. `hermitian`: by eigenvalues, of the mean of a and
-// aᴴ. Derivatives where the rank stays as it is.
+// count as 0; where it is not given, 10·max(m, n) units of rounding of the dtype that is computed in. `hermitian`: by
+// eigenvalues, of the mean of a and aᴴ. Derivatives where the rank stays as it is.
 //   linalg::pinv(Array{{2.f, 0.f}, {0.f, 0.f}})   // {{0.5, 0}, {0, 0}}
 struct PinvOptions {
   std::optional<Array> rtol = {};
@@ -237,9 +251,25 @@ struct Polar {
 Polar polar(const Operand& a, const PolarOptions& options = {});
 
 // The x with x·x = a, complex, whose eigenvalues have no negative real parts: by Schur's form (Björck and Hammarling
-// 1983). a: [..., n, n]. Not finite where a is singular beyond its simple zeros. No derivatives.
+// 1983). a: [..., n, n]. Not finite where there is none, which can be where 0 is an eigenvalue twice. No derivatives.
 //   linalg::sqrtm(Array{{4.f, 0.f}, {0.f, 9.f}})   // {{2, 0}, {0, 3}}
 Array sqrtm(const Operand& a);
+
+// The x with expm(x) = a, complex, also of a real a, whose eigenvalues have imaginary parts from -π to π. a: [..., n,
+// n]. By Schur's form, square roots until it is near 1, and Padé's approximant in partial fractions (Al-Mohy and Higham
+// 2012). Of a near 1 each element is exact to roundings of a - 1. NaN where a is singular. Derivatives where no
+// eigenvalue is real and negative: there log jumps.
+//   tn::real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
+Array logm(const Operand& a);
+
+// The function of a: [..., n, n] that is f of its eigenvalues, which f takes as a complex array [..., n] and gives
+// element by element: complex, by Schur's form and Parlett's recurrence, which wants eigenvalues that differ. `error`:
+// [...], about how large its relative error may be, where they come near each other. No derivatives.
+//   linalg::funm(Array{{1.f, 0.f}, {0.f, 4.f}}, [](const Array& w) { return sqrt(w); }).value   // {{1, 0}, {0, 2}}
+struct FunctionOfMatrix {
+  Array value, error;
+};
+FunctionOfMatrix funm(const Operand& a, const std::function<Array(const Array& eigenvalues)>& f);
 
 // The exponential of a: [..., n, n], by Padé's approximants and squarings (Higham 2005). NaN where more than
 // `max_squarings` squarings would be needed.

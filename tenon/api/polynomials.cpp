@@ -242,9 +242,8 @@ PolynomialFit polyfit(const Operand& given_x, const Operand& given_y, std::int64
   }
   const Array scale = norm(powers, 0);  // columns of one length: the system is better conditioned
   powers = powers / scale;
-  const DType real_dtype = real_part_of(x.dtype());
-  const Array rcond =
-      options.rcond ? *options.rcond : size_as_array(m, computed_in(real_dtype)) * special::epsilon_of(real_dtype);
+  const DType part = real_part_of(computed_in(x.dtype()));
+  const Array rcond = options.rcond ? *options.rcond : size_as_array(m, part) * special::epsilon_of(part);
   const linalg::LeastSquares found = linalg::lstsq(powers, y, {.rcond = rcond});
   PolynomialFit made{found.x / rows_of_y(scale), found.residuals, found.rank, found.s, {}};
   if (!options.covariance) return made;

@@ -138,6 +138,82 @@ TEST_P(Factors, WhatFollowsFromThem) {
   }
 }
 
+TEST_P(Factors, Logarithms) {
+  const auto& [dtype, shape] = GetParam();
+  const Array a = drawn(shape, dtype);
+  const auto f = [](const Array& x) { return linalg::logm(x); };
+  for (const Array& made : {f(a), tn::jit(f)(a)}) {
+    EXPECT_EQ(made.dtype(), tn::complex_of(dtype));
+    EXPECT_LE(distance(linalg::expm(made), a), 100 * tolerance(dtype));
+  }
+  const Array many = tn::stack(std::vector{a, a * 1e3 + 1, a * 1e-6});
+  EXPECT_LE(distance(tn::vmap(f)(many)(1), f(a * 1e3 + 1)), 100 * tolerance(dtype));
+}
+
+TEST(Linalg, LogarithmsThatAreKnown) {
+  const double pi = std::acos(-1.);
+  const Array turn = linalg::logm(Array{{0., -1.}, {1., 0.}});
+  EXPECT_LE(distance(turn, Array{{0., -pi / 2}, {pi / 2, 0.}}), 1e-14);
+  const Array half = linalg::logm(-tn::eye(2, DType::f64));
+  EXPECT_LE(distance(tn::imag(half), pi * tn::eye(2, DType::f64)), 1e-14);
+  EXPECT_LE(distance(linalg::logm(Array{{1., 1e20}, {0., 1.}}) / 1e20, Array{{0., 1.}, {0., 0.}}), 1e-14);
+  // All digits of what is little more than 1: a - a²/2.
+  const Array little = drawn({Dim(4), Dim(4)});
+  for (const double size : {1e-8, 1e-12}) {
+    const Array near = tn::eye(4, DType::f64) + size * little, off = (near - tn::eye(4, DType::f64)) / size;
+    EXPECT_LE(distance(linalg::logm(near) / size, off - size / 2 * tn::matmul(off, off)), 1e-14);
+  }
+  EXPECT_TRUE(all_nan(linalg::logm(Array{{1., 2.}, {2., 4.}} * Array{{1., 0.}, {1., 0.}})));
+  EXPECT_EQ(linalg::logm(tn::eye(2, DType::bf16)).dtype(), DType::c64);
+}
+
+TEST(Linalg, SlopesOfLogarithms) {
+  const Scalar of_log = [](const Array& a) { return weighed(linalg::logm(a)); };
+  const Scalar of_slope = [](const Array& a) {
+    return weighed(tn::grad([](const Array& x) { return weighed(linalg::logm(x)); })(a));
+  };
+  for (const DType dtype : {DType::f64, DType::c128}) {
+    const Array unit = tn::eye(3, dtype), a = drawn({Dim(3), Dim(3)}, dtype) + 4 * unit;
+    dtype == DType::f64 ? expect_slope_in_all_forms(of_log, a) : expect_slope(of_log, a);
+    for (const Array& x : {a, unit, unit + tn::convert(Array{{0., 1., 0.}, {0., 0., 1.}, {0., 0., 0.}}, dtype)}) {
+      expect_slope(of_log, x);
+      expect_slope(of_slope, x, 1e-5);
+    }
+  }
+}
+
+TEST_P(Factors, FunctionsOfEigenvalues) {
+  const auto& [dtype, shape] = GetParam();
+  const Array a = drawn(shape, dtype) / 4;
+  const auto f = [](const Array& x) { return linalg::funm(x, [](const Array& w) { return tn::exp(w); }); };
+  for (const auto& [value, error] : {f(a), tn::jit(f)(a), tn::vmap(f)(tn::stack(std::vector{a, a}))}) {
+    EXPECT_EQ(value.dtype(), tn::complex_of(dtype));
+    EXPECT_EQ(error.dtype(), tn::real_part_of(dtype));
+    if (value.rank() == a.rank())
+      EXPECT_LE(distance(value, linalg::expm(a)), 1e3 * tolerance(dtype));
+    else
+      EXPECT_LE(distance(value(1), linalg::expm(a)), 1e3 * tolerance(dtype));
+  }
+}
+
+TEST(Linalg, HowNearEigenvaluesAreToFunctionsOfThem) {
+  const auto error = [](double apart) {
+    const Array a = Array{{1., 1.}, {0., 1.}} + apart * Array{{1., 0.}, {0., 0.}};
+    return linalg::funm(a, [](const Array& w) { return tn::exp(w); }).error.item<double>();
+  };
+  EXPECT_LT(error(1), 1e-15);
+  EXPECT_NEAR(error(1e-8) / 2.2e-8, 1, 0.1);
+  EXPECT_EQ(error(0), 1);
+  EXPECT_THAT(tn::message_of([] { linalg::funm(tn::eye(3), [](const Array& w) { return tn::sum(w); }); }),
+              HasSubstr("funm: the function gives c64[] of c64[3]"));
+}
+
+TEST(Linalg, MatricesWithoutARoot) {
+  const Array once{{0., 1., 0.}, {0., 0., 0.}, {0., 0., 4.}};
+  EXPECT_FALSE(tn::any(tn::is_finite(tn::abs(linalg::sqrtm(once)(0, 1)))).item<bool>());
+  EXPECT_LE(distance(linalg::sqrtm(tn::diag(Array{0., 0., 4.})), tn::diag(Array{0., 0., 2.})), 0);
+}
+
 TEST(Linalg, TheTriangleThatIsMeant) {
   const Array a = drawn({Dim(4), Dim(4)}, DType::c128);
   const Array row = tn::iota(DType::i32, a.shape(), 0), column = tn::iota(DType::i32, a.shape(), 1);
@@ -281,6 +357,50 @@ TEST(Linalg, SlopesWhereValuesAreEqual) {
   EXPECT_FALSE(finite(tn::grad([](const Array& a) { return weighed(linalg::eigh(a).eigenvectors); })(unit)));
 }
 
+Array of_left_polar(const Array& a) {
+  const auto [u, p] = linalg::polar(a, {.left = true});
+  return weighed(u) + weighed(p);
+}
+
+TEST(Linalg, SecondDerivativesWhereValuesAreEqual) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const Array& of : {tn::eye(3, DType::f64), tn::diag(Array{3.0, 1.0, 1.0}),
+                            Array{{1., 0., 0., 0.}, {0., 1., 0., 0.}}, Array{{0., 2.}, {2., 0.}, {0., 0.}}}) {
+      const Array a = tn::convert(of, dtype);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_pinv)(x)); }, a, 1e-5);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_polar)(x)); }, a, 1e-5);
+      expect_slope([](const Array& x) { return weighed(tn::grad(&of_left_polar)(x)); }, a, 1e-5);
+    }
+  const auto of_hermitian = [](const Array& x) { return weighed(linalg::pinv(x, {.hermitian = true})); };
+  EXPECT_TRUE(tn::all(tn::is_finite(tn::jacfwd(tn::hessian(of_hermitian))(tn::eye(2, DType::f64)))).item<bool>());
+  EXPECT_TRUE(tn::all(tn::is_finite(tn::jacfwd(tn::hessian(&of_polar))(tn::eye(2, DType::f64)))).item<bool>());
+}
+
+// The shapes of factors follow sizes that the compiler does not know.
+TEST(Linalg, SlopesOfPolarFactorsOfAnySize) {
+  const auto slope = tn::jit(tn::grad(&of_polar), {.sizes = tn::Sizes::symbolic});
+  for (const Shape& shape : {Shape{Dim(3), Dim(3)}, Shape{Dim(4), Dim(2)}, Shape{Dim(2), Dim(4)}}) {
+    const Array a = drawn(shape);
+    EXPECT_LE(distance(slope(a), tn::grad(&of_polar)(a)), 1e-12);
+  }
+}
+
+// What is computed in f32 is cut off where f32 is rounded, not where 16 bits are.
+TEST(Linalg, CutOffsOfSmallFloats) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const std::int64_t n : {16, 128}) {
+      const Array unit = tn::eye(n, dtype);
+      EXPECT_EQ(distance(linalg::pinv(unit), unit), 0);
+      EXPECT_EQ(distance(linalg::pinv(unit, {.hermitian = true}), unit), 0);
+      EXPECT_EQ(linalg::matrix_rank(unit).item<std::int32_t>(), n);
+      for (const std::optional<Array>& rcond : {std::optional<Array>(), std::optional(Array(-1.f))}) {
+        const auto made = linalg::lstsq(unit, unit, {.rcond = rcond});
+        EXPECT_EQ(distance(made.x, unit), 0);
+        EXPECT_EQ(made.rank.item<std::int32_t>(), n);
+      }
+    }
+}
+
 TEST(Linalg, OneCompilationForAllSizes) {
   const auto f = tn::jit(
       [](const Array& a) {
@@ -376,6 +496,7 @@ TEST(Linalg, WrongCallsSayWhatToDo) {
   EXPECT_THAT(said([&] { linalg::eigh(wide); }), HasSubstr("eigh: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::eigvals(wide); }), HasSubstr("eigvals: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::schur(wide); }), HasSubstr("schur: "));
+  EXPECT_THAT(said([&] { linalg::logm(wide); }), HasSubstr("logm: the matrices of f32[2,3] are not square"));
   EXPECT_THAT(said([&] { linalg::lstsq(wide, vector); }), HasSubstr("sizes 2 and 3 differ"));
   EXPECT_THAT(said([&] { linalg::lstsq(wide, tn::Array(1.f)); }), HasSubstr("is a number"));
   EXPECT_THAT(

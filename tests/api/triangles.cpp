@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "../error_message.h"
@@ -239,6 +240,89 @@ TEST(Linalg, SystemsOfTheirOwnForm) {
   }
 }
 
+// The band's diagonals with NaN outside of the matrix, and the matrix.
+struct DrawnBand {
+  Array diagonals, matrix;
+};
+DrawnBand drawn_band(std::int64_t below, std::int64_t above, std::int64_t n, DType dtype, int seed = 7) {
+  const Array diagonals = drawn({Dim(2), Dim(below + above + 1), Dim(n)}, dtype, seed);
+  Array outside = tn::zeros(diagonals.shape(), DType::bool_), matrix = tn::zeros({Dim(2), Dim(n), Dim(n)}, dtype);
+  for (std::int64_t r = 0; r < below + above + 1; ++r)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t i = j + r - above;
+      for (std::int64_t lane = 0; lane < 2; ++lane)
+        if (i < 0 || i >= n)
+          outside = outside.at(lane, r, j).set(true);
+        else
+          matrix = matrix.at(lane, i, j).set(diagonals(lane, r, j));
+    }
+  const Array unknown = tn::convert(std::numeric_limits<double>::quiet_NaN(), dtype);
+  return {tn::where(outside, unknown, diagonals), matrix};
+}
+
+TEST(Linalg, BandedSystems) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const auto& [below, above, n] :
+         {std::array<std::int64_t, 3>{0, 0, 3}, {1, 0, 4}, {0, 2, 4}, {2, 1, 6}, {3, 2, 2}}) {
+      const auto [ab, a] = drawn_band(below, above, n, dtype);
+      const Array b = drawn({Dim(n), Dim(3)}, dtype, 4);
+      const auto f = [&](const Array& x) { return linalg::solve_banded(below, above, x, b); };
+      const Array x = f(ab), made = tn::matmul(a, x);
+      EXPECT_EQ(x.dtype(), dtype);
+      const double near = 100 * tolerance(dtype) * (1 + distance(x, tn::zeros_like(x)));
+      EXPECT_LE(distance(made, tn::broadcast_to(b, made.shape())), near);
+      EXPECT_LE(distance(tn::jit(f)(ab), x), near);
+      EXPECT_LE(distance(tn::vmap(f)(ab), x), near);
+      EXPECT_LE(distance(linalg::solve_banded(below, above, ab(1), tn::slice_in_dim(b, 0, 1, 1)),
+                         tn::slice_in_dim(x(1), 0, 1, 1)),
+                near);
+    }
+  const Array none = tn::zeros({Dim(3), Dim(0)});
+  EXPECT_EQ(linalg::solve_banded(1, 1, none, tn::zeros({Dim(0), Dim(2)})).shape(), (Shape{Dim(0), Dim(2)}));
+  EXPECT_EQ(
+      linalg::solve_banded(0, 0, tn::ones({Dim(1), Dim(2)}, DType::bf16), tn::ones({Dim(2)}, DType::bf16)).dtype(),
+      DType::bf16);
+  const Array singular = linalg::solve_banded(1, 1, Array{{0., 1.}, {1., 1.}, {1., 0.}}, Array{1., 2.});
+  EXPECT_FALSE(tn::all(tn::abs(singular) < 1e14).item<bool>());
+}
+
+TEST(Linalg, HermitianBandedSystems) {
+  for (const DType dtype : {DType::f64, DType::c128}) {
+    const auto [ab, upper] = drawn_band(0, 2, 5, dtype);
+    const Array on = tn::eye(5, DType::bool_), none = tn::zeros_like(upper);
+    const Array whole =
+        tn::where(on, none, upper + turned(upper)) + tn::where(on, tn::convert(tn::real(upper), dtype), none);
+    const Array b = drawn({Dim(5)}, dtype, 4);
+    const Array x = linalg::solveh_banded(ab(0), b);
+    EXPECT_LE(distance(tn::matmul(whole(0), x), b), 1e-11);
+    const auto [below, lower] = drawn_band(2, 0, 5, dtype);
+    const Array other =
+        tn::where(on, none, lower + turned(lower)) + tn::where(on, tn::convert(tn::real(lower), dtype), none);
+    const Array y = linalg::solveh_banded(below, tn::expand_dims(b, 1), {.lower = true});
+    EXPECT_LE(distance(tn::matmul(other, y)(1), tn::expand_dims(b, 1)), 1e-11);
+  }
+}
+
+TEST(Linalg, SlopesOfBandedSystems) {
+  const Scalar solved = [](const Array& x) {
+    return weighed(linalg::solve_banded(2, 1, tn::slice_in_dim(x, 0, 4, 0) + 3.0 * tn::eye(4, 5, 1, DType::f64), x(4)));
+  };
+  const Scalar hermitian_solved = [](const Array& x) {
+    return weighed(linalg::solveh_banded(tn::slice_in_dim(x, 0, 2, 0), x(4)));
+  };
+  for (const DType dtype : {DType::f64, DType::c128}) {
+    const Array a = drawn({Dim(5), Dim(5)}, dtype);
+    dtype == DType::f64 ? expect_slope_in_all_forms(solved, a) : expect_slope(solved, a);
+    expect_slope(hermitian_solved, a);
+  }
+  expect_slope(
+      [](const Array& x) {
+        return weighed(tn::grad(
+            [](const Array& y) { return weighed(linalg::solve_banded(2, 1, tn::slice_in_dim(y, 0, 4, 0), y(4))); })(x));
+      },
+      drawn({Dim(5), Dim(5)}, DType::f64, 2), 1e-4);
+}
+
 TEST(Linalg, DTypesOfTriangles) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Array a = tn::convert(drawn({Dim(4), Dim(3)}), dtype);
@@ -276,6 +360,11 @@ TEST(Linalg, WrongTrianglesSayWhatToDo) {
   EXPECT_THAT(said([&] { linalg::ormqr(wide, vector, wide); }), HasSubstr("do not go together"));
   EXPECT_THAT(said([&] { linalg::tridiagonal_solve(vector, vector, vector, vector); }),
               HasSubstr("do not go together"));
+  EXPECT_THAT(said([&] { linalg::solve_banded(1, 1, wide, vector); }),
+              HasSubstr("solve_banded: f32[2,3] has no 1 diagonals below the main one and 1 above it"));
+  EXPECT_THAT(said([&] { linalg::solve_banded(1, 0, wide, tn::ones({Dim(2)})); }), HasSubstr("do not go together"));
+  EXPECT_THAT(said([&] { linalg::solveh_banded(vector, vector); }), HasSubstr("do not go together"));
+  EXPECT_THAT(said([&] { linalg::solveh_banded(tn::ones({Dim(0), Dim(3)}), vector); }), HasSubstr("has no diagonal"));
   EXPECT_THAT(said([&] { linalg::cholesky_update(tn::eye(2), vector); }), HasSubstr("do not go together"));
   EXPECT_THAT(said([&] { linalg::solve_sylvester(tn::eye(2), tn::eye(3), tn::eye(2)); }),
               HasSubstr("Incompatible shapes"));

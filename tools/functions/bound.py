@@ -32,7 +32,8 @@ COMPILED = ("special",)
 ARGUMENTS = {"Operand": "ArrayLike", "Array": "ArrayLike", "Arrays": "Sequence[ArrayLike]", "MaybeArray": "ArrayLike | None",
              "MaybeShape": "ShapeLike | None", "bool": "builtins.bool", "double": "float", "std::int64_t": "int", "std::string": "str",
              "std::string_view": "str", "DType": "DTypeLike", "Dim": "int", "Shape": "ShapeLike", "Axes": "Axis", "Bins": "Any",
-             "BinRange": "Any", "std::function<Array (const Array& segments)>": "Any"}
+             "BinRange": "Any", "std::function<Array (const Array& segments)>": "Any",
+             "std::function<Array (const Array& eigenvalues)>": "Any"}
 RESULTS = {"Array": "Array", "Arrays": "list[Array]", "std::vector<Array>": "list[Array]", "std::pair<Array, Array>": "tuple[Array, Array]",
            "bool": "builtins.bool", "std::int64_t": "int", "Dim": "int", "DType": "np.dtype[Any]", "MaybeArray": "Array | None",
            "std::optional<Array>": "Array | None"}

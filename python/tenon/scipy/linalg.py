@@ -8,7 +8,7 @@ from tenon import _core, _repeated
 from tenon import linalg as _both
 from tenon import numpy as tnp
 from tenon._matrix_functions import (  # noqa: F401
-    eigh_tridiagonal, expm_frechet, funm, polar, rsf2csf, schur, solve_sylvester, sqrtm)
+    eigh_tridiagonal, expm_frechet, funm, logm, polar, rsf2csf, schur, solve_banded, solve_sylvester, solveh_banded, sqrtm)
 from tenon.lax import linalg as _factors
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint
@@ -20,8 +20,8 @@ from tenon.linalg import (  # noqa: F401
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft",
     "eigh", "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "fiedler_companion", "funm", "hadamard", "hankel", "helmert",
-    "hessenberg", "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr",
-    "qr_multiply", "rsf2csf", "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
+    "hessenberg", "hilbert", "inv", "invhilbert", "invpascal", "leslie", "logm", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr",
+    "qr_multiply", "rsf2csf", "schur", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "solveh_banded", "sqrtm", "svd", "toeplitz",
 ]
 
 

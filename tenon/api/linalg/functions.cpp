@@ -1,15 +1,18 @@
 // Functions of matrices.
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
 #include <vector>
 
+#include "tenon/api/custom.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/special/function.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/modulus.h"
 #include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reductions/reduce.h"
@@ -17,38 +20,84 @@
 
 namespace tenon::linalg {
 
-Array sqrtm(const Operand& a) {
-  const SourceScope place(a.where(), "sqrtm");
-  const Schur form = schur(a, {.complex = true});
-  const Array& t = form.t;
-  if (without_elements(t)) return t;
-  const auto rank = static_cast<std::int64_t>(t.rank());
-  const Dim n = matrices::rows_of(t.type());
-  const Array row = iota(DType::i32, t.shape(), rank - 2), column = iota(DType::i32, t.shape(), rank - 1);
-  Array values = matrices::diagonal(t);
-  if (!is_complex(to_inexact(a.array()).dtype())) {  // what is real of a real matrix: i√x of -x, not -i√x
-    const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
-    values = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
-  }
-  const Array roots = sqrt(values), none = zeros_like(t);
-  // Column j above the diagonal: (r + r[j, j])·x = t of the rows before j, r as far as it is known.
-  const Array r = fori_loop(
-      0, size_as_array(n),
+namespace {
+
+// The greatest sum of a column.
+Array one_norm(const Array& a) { return amax(sum(abs(a), -2), -1); }
+// A number for each matrix, beside its elements.
+Array as_matrix(const Array& each) { return expand_dims(expand_dims(each, -1), -1); }
+
+// The complex Schur form of a, whose eigenvalues are real, and not a rounding beside, where a real matrix has real
+// ones: the root of -x is i√x then, and not -i√x.
+Schur principal_form(const Array& a) {
+  Schur form = schur(a, {.complex = true});
+  if (is_complex(to_inexact(a).dtype()) || without_elements(form.t)) return form;
+  const Array &t = form.t, values = matrices::diagonal(t);
+  const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
+  const Array cleaned = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
+  form.t = where(matrices::on_diagonal(t), expand_dims(cleaned, -1), t);
+  return form;
+}
+Array turned_back(const Schur& form, const Array& inner) {
+  return matmul(matmul(form.z, inner), matrices::adjoint(form.z));
+}
+
+// What a function of a triangular matrix t is made of up to column j: the rows and columns before j that are known,
+// zero elsewhere; its own element j on the diagonal, and that of t; and column j of t above the diagonal.
+struct BeforeColumn {
+  const Array &known, &value, &diagonal, &column;
+};
+// Column j of the function above the diagonal solves system·x = right of the rows before j.
+struct ForColumn {
+  Array system, right;
+};
+
+// The upper triangular matrix with these values on its diagonal, whose other elements follow column by column. Where an
+// element of the system's diagonal is 0, `instead` stands in its place.
+Array by_columns(const Array& t, const Array& values, double instead,
+                 FunctionRef<ForColumn(const BeforeColumn&)> equation) {
+  const Array row = matrices::row_index(t), column = matrices::column_index(t), none = zeros_like(t);
+  const auto element = [&](const Array& of, const Array& j) {
+    const Array at = iota(DType::i32, of.shape(), static_cast<std::int64_t>(of.rank()) - 1) == j;
+    return as_matrix(sum(where(at, of, zeros_like(of)), -1));
+  };
+  const Array of_t = matrices::diagonal(t);
+  return fori_loop(
+      0, size_as_array(matrices::rows_of(t.type())),
       [&](const Array& step, const Array& known) {
         const Array j = convert(step, DType::i32);
-        const Array root = expand_dims(
-            expand_dims(sum(where(iota(DType::i32, roots.shape(), rank - 2) == j, roots, zeros_like(roots)), -1), -1),
-            -1);
-        const Array before = (row < j) & (column < j);
-        Array system = where(before, known, none) + where(row == column, where(row < j, root, ones_like(t)), none);
-        // Of two eigenvalues 0 the element is 0, if there is one: 0 over any number.
-        system = where((row == column) & (system == none), ones_like(t) * special::least_normal_of(t.dtype()), system);
-        const Array right = sum(where((row < j) & (column == j), t, none), Axes(-1).keepdims());
-        const Array x = triangular_solve(system, right, {.left_side = true});
-        return known + where(column == j, where(row == j, root, broadcast_to(x, t.shape())), none);
+        const Array value = element(values, j), diagonal = element(of_t, j);
+        const Array above = sum(where((row < j) & (column == j), t, none), Axes(-1).keepdims());
+        const ForColumn made = equation({known, value, diagonal, above});
+        const Array on = row == column, before = (row < j) & (column < j);
+        Array system = where(before, made.system, where(on, ones_like(t), none));
+        const Array singular = on & (system == none);
+        system = where(singular, ones_like(t) * instead, system);
+        const Array right = where(slice_in_dim(row, 0, 1, -1) < j, made.right, zeros_like(made.right));
+        Array x = triangular_solve(system, right, {.left_side = true});
+        return known + where(column == j, where(row == j, value, broadcast_to(x, t.shape())), none);
       },
       none);
-  return matmul(matmul(form.z, r), matrices::adjoint(form.z));
+}
+
+// The upper triangular r with r·r = t (Björck and Hammarling 1983). Of two eigenvalues 0 the element is 0 where that
+// solves the equation, and else there is no root.
+Array triangular_root(const Array& t) {
+  const Array r = by_columns(t, sqrt(matrices::diagonal(t)), 1, [&](const BeforeColumn& of) {
+    return ForColumn{of.known + of.value * matrices::unit_like(t), of.column};
+  });
+  const Array zero = matrices::diagonal(t) == 0.0;
+  const Array none_fits = expand_dims(zero, -1) & expand_dims(zero, -2) & !matrices::on_diagonal(t) & (r != 0.0);
+  return where(none_fits, convert(special::infinity, t.dtype()), r);
+}
+
+}  // namespace
+
+Array sqrtm(const Operand& a) {
+  const SourceScope place(a.where(), "sqrtm");
+  const Schur form = principal_form(a.array());
+  if (without_elements(form.t)) return form.t;
+  return turned_back(form, triangular_root(form.t));
 }
 
 namespace {
@@ -86,18 +135,136 @@ Array expm(const Operand& a, const ExpmOptions& options) {
   if (x.a.shape().elements().try_value() == 0) return x.narrow(x.a);
   const DType part = real_part_of(x.a.dtype());
   const Pade& pade = part == DType::f64 ? pade_of_13 : pade_of_7;
-  const Array size = amax(sum(abs(x.a), -2), -1);
+  const Array size = one_norm(x.a);
   const Array needed = ceil(log(stop_gradient(max(size, pade.bound)) / pade.bound) * 1.4426950408889634);
   const Array squarings = convert(clamp(needed, 0.f, static_cast<double>(options.max_squarings)), DType::i32);
-  const auto beside = [](const Array& each) { return expand_dims(expand_dims(each, -1), -1); };
-  const OddAndEven of = polynomial(x.a / convert(beside(pow(2.f, convert(squarings, part))), x.a.dtype()), pade.terms);
+  const OddAndEven of =
+      polynomial(x.a / convert(as_matrix(pow(2.f, convert(squarings, part))), x.a.dtype()), pade.terms);
   const Array start = solve(of.even - of.odd, of.even + of.odd);
   const Array made = fori_loop(
       0, amax(squarings),
-      [&](const Array& i, const Array& power) { return where(i < beside(squarings), matmul(power, power), power); },
+      [&](const Array& i, const Array& power) { return where(i < as_matrix(squarings), matmul(power, power), power); },
       start);
   const Array unknown = convert(std::numeric_limits<double>::quiet_NaN(), x.a.dtype());
-  return x.narrow(where(beside(needed <= static_cast<double>(options.max_squarings)), made, unknown));
+  return x.narrow(where(as_matrix(needed <= static_cast<double>(options.max_squarings)), made, unknown));
+}
+
+// Column j of f above the diagonal: f·t = t·f of the rows before j (Parlett 1976). Where two eigenvalues are equal,
+// what stands over their difference is kept.
+FunctionOfMatrix funm(const Operand& a, const std::function<Array(const Array& eigenvalues)>& f) {
+  const SourceScope place(a.where(), "funm");
+  const Schur form = principal_form(a.array());
+  const Array &t = form.t, w = matrices::diagonal(t);
+  const DType part = real_part_of(t.dtype());
+  if (without_elements(t)) return {t, zeros(matrices::batch_of(t.type()), part)};
+  const Array values = convert(f(w), t.dtype());
+  if (values.type() != w.type())
+    throw ShapeError(fmt::format("funm: the function gives {} of {}.", values.type().text(), w.type().text()),
+                     "Give a function of each element.");
+  const Array made = by_columns(t, values, -1, [&](const BeforeColumn& of) {
+    return ForColumn{t - of.diagonal * matrices::unit_like(t), matmul(of.known, of.column) - of.column * of.value};
+  });
+  // An error of rounding, as large as the differences of eigenvalues let it become (Golub and Van Loan).
+  const Array apart = abs(expand_dims(w, -1) - expand_dims(w, -2));
+  const Array least = amin(where(matrices::on_diagonal(t), special::infinity, apart), Axes{-2, -1});
+  const double unit = special::epsilon_of(part);
+  const Array above = one_norm(matrices::triangle(t, false, 1));
+  return {turned_back(form, made), clamp(where(above == 0.0, 0.0, unit / least * above), unit, 1.0)};
+}
+
+namespace {
+
+// Nodes and weights of Gauss and Legendre's rule on [0, 1]: log(1 + y) is near the sum of weight·y / (1 + node·y), to
+// rounding where |y| is up to `bound` (Al-Mohy and Higham 2012).
+struct Node {
+  double at, weight;
+};
+constexpr std::array<Node, 7> nodes_of_log{{{0.025446043828620737, 0.06474248308443485},
+                                            {0.12923440720030277, 0.13985269574463834},
+                                            {0.2970774243113014, 0.19091502525255946},
+                                            {0.5, 0.20897959183673470},
+                                            {0.7029225756886986, 0.19091502525255946},
+                                            {0.8707655927996972, 0.13985269574463834},
+                                            {0.9745539561713793, 0.06474248308443485}}};
+constexpr double bound_of_log = 0.264;
+
+// The Schur form of a, or where a is near 1 that of a - 1, whose logarithm has all of its digits.
+struct LogForm {
+  Schur form;
+  Array near;
+};
+LogForm log_form(const Array& a) {
+  const Array off = a - matrices::unit_like(a), near = sum(squared_modulus(off), Axes{-2, -1}) <= 0.01;
+  return {principal_form(where(as_matrix(near), off, a)), near};
+}
+
+// log of upper triangular matrices, given as they are or, where they are `near` 1, less that: of square roots, as many
+// as bring a matrix near 1. The diagonal is that of logarithms of numbers.
+Array triangular_log(const Array& given, const Array& near) {
+  const Array unit = matrices::unit_like(given), none = zeros_like(given);
+  const Array t = where(as_matrix(near), given + unit, given), values = matrices::diagonal(t);
+  const Array singular = sum(convert(values == 0.0, DType::i32), -1) > 0;
+  const auto far = [&](const Array& root) { return (one_norm(root - unit) > bound_of_log) & !singular; };
+  const Array counts = zeros_like(convert(near, DType::i32));
+  using Roots = std::tuple<Array, Array>;
+  constexpr int most = 1100;  // no number needs more
+  const auto [root, count] = while_loop(
+      [&](const Roots& of) { return any(far(std::get<0>(of)) & (std::get<1>(of) < most)); },
+      [&](const Roots& of) {
+        const auto& [known, taken] = of;
+        const Array more = far(known);
+        return Roots(where(as_matrix(more), triangular_root(known), known), taken + convert(more, DType::i32));
+      },
+      Roots(t, counts));
+  const Array as_given = as_matrix(near & (count == 0));
+  const Array y = where(as_given, given, root - unit);
+  Array made = none;
+  for (const auto& [at, weight] : nodes_of_log)
+    made = made + weight * triangular_solve(unit + at * y, y, {.left_side = true});
+  made = made * convert(as_matrix(pow(2.f, convert(count, real_part_of(given.dtype())))), given.dtype());
+  made = where(matrices::on_diagonal(t) & !as_given, expand_dims(log(values), -1), made);
+  return where(as_matrix(singular), convert(special::nan, t.dtype()), made);
+}
+
+// The derivative of log at a along e: a block of log of {{a, e}, {0, a}}, with an e that is small beside a.
+Array slope_of_log(const Array& a, const Array& e) {
+  const auto [form, near] = log_form(a);
+  const Array inner = matmul(matmul(matrices::adjoint(form.z), e), form.z), length = one_norm(inner);
+  const Array wanted = where(near, 1.0, one_norm(form.t)) / 16.0;
+  const Array scale = convert(as_matrix(wanted / where(length == 0.0, 1.0, length)), inner.dtype());
+  const Array above = concatenate({form.t, inner * scale}, -1), below = concatenate({zeros_like(form.t), form.t}, -1);
+  const Dim n = matrices::rows_of(a.type());
+  const Array whole = triangular_log(concatenate({above, below}, -2), near);
+  return turned_back(form, slice_in_dim(slice_in_dim(whole, 0, n, -2), n, n + n, -1) / scale);
+}
+
+// Its derivative solves a linear system with the derivative of exp: so it has derivatives of any order.
+Array log_by_rule(const Array& a) {
+  const auto value = [](const Array& of) {
+    const auto [form, near] = log_form(of);
+    return turned_back(form, triangular_log(form.t, near));
+  };
+  const auto rule = [](const Array& of, const Array& da) {
+    const Array made = log_by_rule(of);
+    const auto along = [&](const Array& d) {
+      return jvp([](const Array& x) { return expm(x); }, std::tuple(made), std::tuple(d)).second;
+    };
+    const auto solved = [&](const Array& right) { return slope_of_log(of, right); };
+    const auto transposed = [&](const Array& right) {
+      return matrices::transposed(slope_of_log(of, matrices::transposed(right)));
+    };
+    return std::pair(made, system_solution(along, convert(da, made.dtype()), solved, transposed));
+  };
+  return custom_jvp(value, rule)(a);
+}
+
+}  // namespace
+
+Array logm(const Operand& a) {
+  const SourceScope place(a.where(), "logm");
+  const Taken x = square_of("logm", a);
+  if (without_elements(x.a)) return is_complex(x.a.dtype()) ? x.a : convert(x.a, complex_of(x.a.dtype()));
+  return x.narrow(log_by_rule(x.a));
 }
 
 namespace {

@@ -22,10 +22,10 @@ Taken symmetrized_of(std::string_view name, const Operand& given) {
   return made;
 }
 
-// As many units of rounding as the larger side of a matrix has elements.
+// As many units of rounding, of the dtype that is computed in, as the larger side of a matrix has elements.
 Array rounding_of(const Taken& of, double times) {
   const Dim most = max(rows_of(of.a.type()), columns_of(of.a.type()));
-  return convert(size_as_array(most), real_part_of(of.a.dtype())) * (times * special::epsilon_of(of.stored));
+  return convert(size_as_array(most), real_part_of(of.a.dtype())) * (times * special::epsilon_of(of.a.dtype()));
 }
 // A bound for each matrix, beside its values.
 Array beside_values(const Array& bound, const Array& values) { return expand_dims(convert(bound, values.dtype()), -1); }
@@ -56,25 +56,34 @@ Array more_than(const Factors& of, const Array& rtol) {
 
 }  // namespace
 
-Array pinv(const Operand& a, const PinvOptions& options) {
-  const SourceScope place(a.where(), "pinv");
-  const bool hermitian = options.hermitian;
-  const Taken x = hermitian ? symmetrized_of("pinv", a) : matrix_of("pinv", a);
-  if (without_elements(x.a))
-    return zeros(matrices::batch_of(x.a.type(), {columns_of(x.a.type()), rows_of(x.a.type())}), x.stored);
-  const Array rtol = options.rtol ? *options.rtol : rounding_of(x, 10);
+namespace {
+
+// A pseudoinverse that is differentiated by pseudoinverses: derivatives of any order divide by no differences of
+// values.
+//   dp = -p·da·p + p·pᴴ·daᴴ·(1 - a·p) + (1 - p·a)·daᴴ·pᴴ·p (Golub and Pereyra 1973)
+Array pseudoinverse_by_rule(const Array& a, const Array& rtol, bool hermitian) {
   const auto value = [hermitian](const Array& of, const Array& bound) {
     const Factors factors = factors_of(of, hermitian);
     return pseudoinverse(factors, more_than(factors, bound));
   };
-  // dp = -p·da·p + p·pᴴ·daᴴ·(1 - a·p) + (1 - p·a)·daᴴ·pᴴ·p (Golub and Pereyra 1973).
-  const auto rule = [value](const Array& of, const Array& bound, const Array& da, const Array&) {
-    const Array p = value(of, bound), ph = adjoint(p), dah = adjoint(da);
+  const auto rule = [hermitian](const Array& of, const Array& bound, const Array& da, const Array&) {
+    const Array p = pseudoinverse_by_rule(of, bound, hermitian), ph = adjoint(p), dah = adjoint(da);
     const Array first = matmul(matmul(p, ph), dah), last = matmul(matmul(dah, ph), p);
     const Array moved = first - matmul(matmul(first, of), p) + last - matmul(p, matmul(of, last));
     return std::pair(p, moved - matmul(p, matmul(da, p)));
   };
-  return x.narrow(custom_jvp(value, rule, a.where())(x.a, rtol));
+  return custom_jvp(value, rule)(a, rtol);
+}
+
+}  // namespace
+
+Array pinv(const Operand& a, const PinvOptions& options) {
+  const SourceScope place(a.where(), "pinv");
+  const Taken x = options.hermitian ? symmetrized_of("pinv", a) : matrix_of("pinv", a);
+  if (without_elements(x.a))
+    return zeros(matrices::batch_of(x.a.type(), {columns_of(x.a.type()), rows_of(x.a.type())}), x.stored);
+  const Array rtol = options.rtol ? *options.rtol : rounding_of(x, 10);
+  return x.narrow(pseudoinverse_by_rule(x.a, rtol, options.hermitian));
 }
 
 Array matrix_rank(const Operand& a, const RankOptions& options) {
@@ -100,7 +109,7 @@ LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions
   Array bound = rounding_of(x, 1);
   if (options.rcond) {
     bound = convert(*options.rcond, part);
-    bound = where(bound < 0.f, convert(special::epsilon_of(x.stored), part), bound);
+    bound = where(bound < 0.f, convert(special::epsilon_of(part), part), bound);
   }
   const Array apart = expand_dims(expand_dims(bound, -1), -1);  // LAPACK takes bounds between 0 and 1
   const Array inside = clamp(apart, special::least_normal_of(part), 1 - special::epsilon_of(part));
@@ -112,36 +121,59 @@ LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions
   return {x.narrow(sides.shaped(found)), x.narrow(matrices::real_along_columns(off, off)), rank, x.narrow(s)};
 }
 
-Polar polar(const Operand& a, const PolarOptions& options) {
-  const SourceScope place(a.where(), "polar");
-  const Taken x = matrix_of("polar", a);
-  const Array given = options.left ? adjoint(x.a) : x.a;
+namespace {
+
+using Parts = std::tuple<Array, Array>;  // u and p of a = u·p
+
+// The w with p·w + w·p = c, p Hermitian and positive definite. To derivatives it is a linear system: they are systems
+// of the same kind, and divide by sums of eigenvalues alone.
+Array between_equal(const Array& p, const Array& c) {
+  const auto solved = [](const Array& of, const Array& right) {
+    const Arrays spectrum = hermitian_spectrum(of, true);
+    const Array &s = spectrum[0], &v = spectrum[1], vh = adjoint(v);
+    const Array sums = convert(expand_dims(s, -1) + expand_dims(s, -2), of.dtype());
+    return matmul(matmul(v, matmul(matmul(vh, right), v) / sums), vh);
+  };
+  return system_solution([&](const Array& w) { return matmul(p, w) + matmul(w, p); }, c,
+                         [&](const Array& right) { return solved(p, right); },
+                         [&](const Array& right) { return solved(matrices::transposed(p), right); });
+}
+
+// By polar factors alone, for the same reason. With q = uᴴ·u the part w of du that turns rows of u among each other
+// solves p·w + w·p = uᴴ·da·q - q·daᴴ·u; where q is not 1, p has 1 added at right angles to u's rows, and is regular.
+// Where a is not square du has a part at right angles to u's columns or rows too (Higham 2008, 8.2); dp = uᴴ·da +
+// duᴴ·a.
+Parts polar_by_rule(const Array& a) {
   const auto value = [](const Array& of) {
     const Factors f = factors_of(of, false);
     const Array scaled = convert(expand_dims(f.values, -1), of.dtype()) * f.vh;
-    return std::tuple(matmul(f.u, f.vh), matmul(adjoint(f.vh), scaled));
+    return Parts(matmul(f.u, f.vh), matmul(adjoint(f.vh), scaled));
   };
-  // With c = uᴴ·da·v in singular vectors: what u turns by is (c - cᴴ) / (s[i] + s[j]); dp is what is left of da.
-  // Columns that are more than rows, or rows more than columns, move at right angles to the others too (Higham
-  // 2008, 8.2).
-  const auto rule = [value](const Array& of, const Array& da) {
-    const Factors f = factors_of(of, false);
-    const Array v = adjoint(f.vh), inner = matmul(matmul(adjoint(f.u), da), v);
-    const Array sums = convert(expand_dims(f.values, -1) + expand_dims(f.values, -2), of.dtype());
-    const Array by_row = convert(expand_dims(f.values, -2), of.dtype());
-    Array turn = matmul(matmul(f.u, (inner - adjoint(inner)) / sums), f.vh);
-    const Array da_v = matmul(da, v), back = matmul(adjoint(da), f.u);
-    const Dim k = f.values.shape()[f.values.rank() - 1];
-    if (!decided_equal(rows_of(of.type()), k).value_or(false))
-      turn = turn + matmul((da_v - matmul(f.u, inner)) / by_row, f.vh);
-    if (!decided_equal(columns_of(of.type()), k).value_or(false))
-      turn = turn + matmul(f.u, adjoint((back - matmul(v, adjoint(inner))) / by_row));
-    const Array u = matmul(f.u, f.vh);
-    const Array p = matmul(v, convert(expand_dims(f.values, -1), of.dtype()) * f.vh);
-    const Array dp = matmul(adjoint(u), da) + matmul(adjoint(turn), of);
-    return std::pair(std::tuple(u, p), std::tuple(turn, dp));
+  const auto rule = [](const Array& of, const Array& da) {
+    const auto [u, p] = polar_by_rule(of);
+    const Array uh = adjoint(u), inner = matmul(uh, da);
+    const std::optional<bool> square = decided_equal(rows_of(of.type()), columns_of(of.type()));
+    Array turn;
+    if (square.value_or(false)) {
+      turn = matmul(u, between_equal(p, inner - adjoint(inner)));
+    } else {
+      const Array q = matmul(uh, u), regular = p + matrices::unit_like(p) - q, within = matmul(inner, q);
+      const Array columns = matmul(u, uh), left = matmul(of, uh) + matrices::unit_like(columns) - columns;
+      const Array beside = matmul(da - matmul(u, inner), q), over = da - matmul(da, q);
+      turn = matmul(u, between_equal(regular, within - adjoint(within))) + adjoint(solve(regular, adjoint(beside))) +
+             solve(left, over);
+    }
+    return std::pair(Parts(u, p), Parts(turn, inner + matmul(adjoint(turn), of)));
   };
-  const auto [u, p] = custom_jvp(value, rule, a.where())(given);
+  return custom_jvp(value, rule)(a);
+}
+
+}  // namespace
+
+Polar polar(const Operand& a, const PolarOptions& options) {
+  const SourceScope place(a.where(), "polar");
+  const Taken x = matrix_of("polar", a);
+  const auto [u, p] = polar_by_rule(options.left ? adjoint(x.a) : x.a);
   return {x.narrow(options.left ? adjoint(u) : u), x.narrow(p)};
 }
 

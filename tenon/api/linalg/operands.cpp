@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/api/implicit.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ops/elementwise/convert.h"
@@ -42,6 +43,11 @@ Shape with_axes(const Shape& batch, std::initializer_list<Dim> behind) {
   std::vector<Dim> dims(batch.begin(), batch.end());
   dims.insert(dims.end(), behind);
   return Shape(std::move(dims));
+}
+
+Array system_solution(OfMatrix product, const Array& b, OfMatrix solution, OfMatrix transposed) {
+  const auto solved = [](OfMatrix by) { return [by](const auto&, const Array& right) { return by(right); }; };
+  return custom_linear_solve(product, b, solved(solution), solved(transposed));
 }
 
 }  // namespace tenon::linalg
