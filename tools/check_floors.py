@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Checks how the house is built: which floor includes which, who may use which library and locks, and how large rooms grow.
+"""Checks how the house is built: which floor includes which, who may use which library and locks, which modules of the Python
+package import each other in a circle, and how large rooms grow.
 
     python3 tools/check_floors.py [ROOT]
 
-A wrong include or lock is an error (exit status 1), and so are more decisions by the names of ops than OPS_BY_NAME; a file over 600 lines or a function over 80 is a warning.
+A wrong include or lock and a circle are errors (exit status 1), and so are more decisions by the names of ops than OPS_BY_NAME; a file over 600 lines or a function over 80 is a warning.
 """
+import ast
+import graphlib
 import re
 import sys
 from pathlib import Path
@@ -29,6 +32,7 @@ ABOVE_OPS = ("tenon/transform/", "tenon/rewrite/", "tenon/compile/", "tenon/api/
 SHIPPED = ("tenon/", "cli/", "examples/")
 FILE_LINES, FUNCTION_LINES = 600, 80
 FOLDERS = ("tenon", "cli", "examples", "bench", "tests")
+PACKAGE = "python/tenon"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
@@ -117,6 +121,69 @@ def ops_by_name(texts):
                     yield path, text.count("\n", 0, match.start()) + 1, name
 
 
+def module_of(path):
+    """The name of a Python file below the folder of its package's folder: tenon/lax/__init__.py is tenon.lax."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def run_at_import(body):
+    """The statements that run while a module is imported, those inside other statements too; none of functions' bodies, and none
+    for checkers of types alone."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        of_types = isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test)
+        for part in ("orelse",) if of_types else ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(statement, part, [])
+            for each in inner:
+                yield from run_at_import([each] if isinstance(each, ast.stmt) else each.body)
+
+
+def imports_of(module, is_package, text, modules):
+    """Module of `modules` -> the line on which this one imports it. A package is imported before its modules, except those that
+    this one lies in itself: they are there already."""
+    around, found = module if is_package else module.rpartition(".")[0], {}
+
+    def note(name, line):
+        while name and not f"{module}.".startswith(f"{name}."):
+            if name in modules:
+                found.setdefault(name, line)
+            name = name.rpartition(".")[0]
+
+    for statement in run_at_import(ast.parse(text).body):
+        if isinstance(statement, ast.Import):
+            for each in statement.names:
+                note(each.name, statement.lineno)
+        elif isinstance(statement, ast.ImportFrom):
+            above = around.split(".")[:len(around.split(".")) - statement.level + 1] if statement.level else []
+            base = ".".join([*above, *filter(None, [statement.module])])
+            for each in statement.names:
+                full = f"{base}.{each.name}"
+                if full in modules:
+                    note(full, statement.lineno)
+                elif base in modules and f"{module}.".startswith(f"{base}.") and base != module:
+                    found.setdefault(base, statement.lineno)  # a name that the package around has to have already
+                else:
+                    note(base, statement.lineno)
+    return found
+
+
+def import_circles(root):
+    """A circle among the modules of the Python package, by what they import while they are imported; none where there is none."""
+    folder = root / PACKAGE
+    files = {module_of(path.relative_to(folder.parent)): path for path in sorted(folder.rglob("*.py"))}
+    compiled = {module_of(path.relative_to(folder.parent)) for path in folder.rglob("*.pyi")} - set(files)
+    imports = {module: imports_of(module, path.name == "__init__.py", path.read_text(), files.keys() | compiled)
+               for module, path in files.items()}
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        circle = error.args[1][::-1]  # each imports the next one
+        said = [f"{a} imports {b} ({files[a].relative_to(root)}:{imports[a][b]})" for a, b in zip(circle, circle[1:])]
+        yield f"a circle of imports: {', '.join(said)}; import inside of the function that needs it, or move what both need"
+
+
 def llvm_test(texts):
     """A function that says whether a header includes LLVM, itself or through others of ours."""
     known = {}
@@ -172,6 +239,7 @@ def main(root):
         warnings += [f"{path}:{first}: a function of {count} lines (limit {FUNCTION_LINES})"
                      for first, count in functions(text) if count > FUNCTION_LINES]
     errors += types_defined_twice(texts)
+    errors += import_circles(root)
     by_name = list(ops_by_name(texts))
     if len(by_name) > OPS_BY_NAME:
         errors.append(f"{len(by_name)} decisions by the names of ops, at most {OPS_BY_NAME} were there: a fact of an op stands on "

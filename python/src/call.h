@@ -3,11 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
-#include <optional>
 #include <type_traits>
 
 #include "dtypes.h"
 #include "source_lines.h"
+#include "tenon/base/library_call.h"
 #include "tenon/base/stack.h"
 #include "tenon/ir/scope.h"
 #include "tenon/ops/elementwise/convert.h"
@@ -21,11 +21,11 @@ inline Array in_mode(Array made) {
 }
 
 // f() of a function that makes arrays of arrays. Inside a trace its eqns are attributed to the user's line. Outside,
-// they run (executor.h), and the line is found where something is wrong: to look for it costs more than a small op.
+// they run (executor.h), and the line is found where something is wrong (errors.cpp): to look for it costs more than a
+// small op.
 template <class F>
 decltype(auto) call_op(const char* name, F&& f) {
-  std::optional<SourceScope> place;
-  if (Scope::top() != nullptr) place.emplace(user_line(), name);
+  const LibraryCall place(Scope::top() != nullptr ? user_line() : Source(), name);
   if constexpr (std::is_same_v<std::invoke_result_t<F>, Array>)
     return in_mode(f());
   else

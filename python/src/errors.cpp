@@ -56,12 +56,13 @@ std::array kinds{kind<MaskError>("NonConcreteBooleanIndexError"),
                  kind<Error>("Error")};
 
 // What the library's advice says in C++ and Python says otherwise.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> spellings{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> spellings{{
     {"grad<1>(f)", "grad(f, argnums=1)"},
     {"with tn::has_aux", "with has_aux=True"},
     {"tn::has_aux", "has_aux=True"},
     {"tn::none", "None"},
     {"tn::", "tn."},
+    {"random::", "random."},
     {"x(…)", "x[…]"},
     {"{.length = n}", "length=n"},
     {"DType::", "dtype "},

@@ -65,7 +65,7 @@ nb::object call_back(const Callback& callback, nb::handle types, nb::handle oper
   }
   Arrays given;
   for (nb::handle each : nb::iter(operands)) given.push_back(operand("host_call", each));
-  return call_op("host_call", [&] {
+  return call_transformation("host_call", [&] {
     nb::list all;
     for (const Array& a : host_call(callback.function, results, given, {.batch = batch_from(batch), .effect = effect}))
       all.append(array_object(a));
@@ -76,7 +76,7 @@ nb::object call_back(const Callback& callback, nb::handle types, nb::handle oper
 nb::object sizes_by(const Callback& sizes, std::int64_t count, nb::handle operands) {
   Arrays given;
   for (nb::handle each : nb::iter(operands)) given.push_back(operand("host_call", each));
-  return call_op("host_call", [&] {
+  return call_transformation("host_call", [&] {
     nb::list all;
     for (const Dim& size : host_sizes(sizes.function, count, given)) all.append(dim_object(size));
     return nb::object(all);

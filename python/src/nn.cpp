@@ -38,13 +38,17 @@ void add_initializers(nb::module_& module) {
     return draw(name, key.array(name), shape, dtype, first::delta_orthogonal(scale.array(name), column_axis));
   });
   using Numbers = std::vector<std::int64_t>;
+  static constexpr Asked of_mode{"variance_scaling", "mode"}, of_distribution{"variance_scaling", "distribution"};
+  module.def("require_variance_scaling", [](nb::handle mode, nb::handle distribution) {
+    taken<first::Fan>(of_mode, mode), taken<first::Spread>(of_distribution, distribution);
+  });
   module.def("initial_variance_scaling", [draw](ArrayLike key, ShapeLike shape, DTypeArgument dtype, double scale,
                                                 nb::handle mode, nb::handle distribution, const Numbers& in,
                                                 const Numbers& out, const Numbers& batch) {
     const char* name = "variance_scaling";
     return draw(name, key.array(name), shape, dtype,
-                first::variance_scaling(scale, taken<first::Fan>({name, "mode"}, mode),
-                                        taken<first::Spread>({name, "distribution"}, distribution), {in, out, batch}));
+                first::variance_scaling(scale, taken<first::Fan>(of_mode, mode),
+                                        taken<first::Spread>(of_distribution, distribution), {in, out, batch}));
   });
 }
 

@@ -11,33 +11,37 @@
 namespace tenon::python {
 namespace {
 
-// f of as many operands.
+// f of as many operands; `called`: what the user has called.
 template <std::size_t... I, class F>
-void add_rule(nb::module_& module, const char* name, std::index_sequence<I...>, F f) {
-  module.def(name, [name, f](std::conditional_t<I == I, ArrayLike, void>... given) {
-    const std::array<Array, sizeof...(I)> arrays{given.array(name)...};
-    return array_object(call_op(name, [&] { return Array(f(op(arrays[I])...)); }));
+void add_function(nb::module_& module, const char* name, const char* called, std::index_sequence<I...>, F f) {
+  module.def(name, [called, f](std::conditional_t<I == I, ArrayLike, void>... given) {
+    const std::array<Array, sizeof...(I)> arrays{given.array(called)...};
+    return array_object(call_op(called, [&] { return Array(f(op(arrays[I])...)); }));
   });
 }
 template <std::size_t Count, class F>
 void add_rule(nb::module_& module, const char* name, F f) {
-  add_rule(module, name, std::make_index_sequence<Count>(), f);
+  add_function(module, name, "Optimizer.update", std::make_index_sequence<Count>(), f);
+}
+template <std::size_t Count, class F>
+void add_schedule(nb::module_& module, const char* name, F f) {
+  add_function(module, name, name, std::make_index_sequence<Count>(), f);
 }
 
 void add_schedules(nb::module_& module) {
-  add_rule<4>(module, "linear_schedule",
-              [](const Array& from, const Array& to, const Array& steps, const Array& count) {
-                return optim::linear_schedule(from, to, steps)(count);
-              });
-  add_rule<4>(module, "exponential_decay",
-              [](const Array& from, const Array& steps, const Array& rate, const Array& count) {
-                return optim::exponential_decay(from, steps, rate)(count);
-              });
-  add_rule<4>(module, "cosine_decay_schedule",
-              [](const Array& from, const Array& steps, const Array& alpha, const Array& count) {
-                return optim::cosine_decay_schedule(from, steps, alpha)(count);
-              });
-  add_rule<6>(
+  add_schedule<4>(module, "linear_schedule",
+                  [](const Array& from, const Array& to, const Array& steps, const Array& count) {
+                    return optim::linear_schedule(from, to, steps)(count);
+                  });
+  add_schedule<4>(module, "exponential_decay",
+                  [](const Array& from, const Array& steps, const Array& rate, const Array& count) {
+                    return optim::exponential_decay(from, steps, rate)(count);
+                  });
+  add_schedule<4>(module, "cosine_decay_schedule",
+                  [](const Array& from, const Array& steps, const Array& alpha, const Array& count) {
+                    return optim::cosine_decay_schedule(from, steps, alpha)(count);
+                  });
+  add_schedule<6>(
       module, "warmup_cosine_decay_schedule",
       [](const Array& from, const Array& peak, const Array& warmup, const Array& steps, const Array& end,
          const Array& count) { return optim::warmup_cosine_decay_schedule(from, peak, warmup, steps, end)(count); });

@@ -6,6 +6,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Dim
+from tenon.errors import ShapeError
 
 size = _core.size  # an int or a Dim; of an int among a jitted function's arguments, its value is asked for
 
@@ -53,10 +54,19 @@ def ceil_div(a, b):
     return (a + (b - 1)) // b
 
 
-def broadcast(*shapes):
-    """The shape to which shapes broadcast. Sizes that may be equal are taken to be; that is looked at when it runs."""
+def _apart(of, shapes):
+    return ShapeError(f"{of}: the shapes {', '.join(map(str, shapes))} do not broadcast to one: along each axis sizes are "
+                      "equal, or 1.")
+
+
+def broadcast(*shapes, of="broadcast_shapes"):
+    """The shape to which shapes broadcast; `of`: the function that asks. Sizes that may be equal are taken to be; that is looked
+    at when it runs."""
     if all(known(*s) for s in shapes):
-        return np.broadcast_shapes(*shapes)
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise _apart(of, shapes) from None
     met = [1] * max(map(len, shapes))
     for s in shapes:
         for i, n in zip(range(len(met) - len(s), len(met)), s):
@@ -66,7 +76,7 @@ def broadcast(*shapes):
             if _core.same_size(met[i], 1):
                 met[i] = n
             elif same is False:
-                raise ValueError(f"shape mismatch: objects cannot be broadcast to a single shape: {shapes}.")
+                raise _apart(of, shapes)
             elif same is None and known(n):
                 met[i] = n
     return tuple(met)
@@ -75,6 +85,12 @@ def broadcast(*shapes):
 def agree(a, b):
     """Whether shapes are the same, or may be: sizes that a trace takes for any are compared when it runs."""
     return len(a) == len(b) and all(_core.same_size(m, n) is not False for m, n in zip(a, b))
+
+
+def fits(narrow, wide):
+    """Whether one shape broadcasts to the other, or may."""
+    return len(narrow) <= len(wide) and all(_core.same_size(m, 1) or _core.same_size(m, n) is not False
+                                            for m, n in zip(reversed(narrow), reversed(wide)))
 
 
 def pad(a, value, low, high, interior=()):

@@ -23,9 +23,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s):
-        if s not in _methods:
-            raise ValueError(f"ResizeMethod: {s!r} is none of {', '.join(_methods)}.")
-        return _methods[s]
+        return _method("ResizeMethod.from_string", s)
 
 
 _methods = {
@@ -38,8 +36,14 @@ _methods = {
 }
 
 
-def _name(method):
-    method = method if isinstance(method, ResizeMethod) else ResizeMethod.from_string(method)
+def _method(asker, name):
+    if name not in _methods:
+        raise ValueError(f"{asker}: the method {name!r} is none of {', '.join(_methods)}.")
+    return _methods[name]
+
+
+def _name(asker, method):
+    method = method if isinstance(method, ResizeMethod) else _method(asker, method)
     return method.name.lower().replace("_", "-")
 
 
@@ -50,7 +54,7 @@ def resize(image, shape, method, antialias=True, precision=None):
     >>> resize([0.0, 1.0], (4,), "linear").tolist()
     [0.0, 0.25, 0.75, 1.0]
     """
-    return _core.tn.image.resize(asarray(image), shape, method=_name(method), antialias=bool(antialias))
+    return _core.tn.image.resize(asarray(image), shape, method=_name("resize", method), antialias=bool(antialias))
 
 
 def scale_and_translate(image, shape, spatial_dims, scale, translation, method, antialias=True, precision=None):
@@ -61,6 +65,6 @@ def scale_and_translate(image, shape, spatial_dims, scale, translation, method, 
     [0.0, 1.0, 2.0]
     """
     return _core.tn.image.scale_and_translate(asarray(image), shape, [operator.index(d) for d in spatial_dims], asarray(scale),
-                                     asarray(translation), method=_name(method), antialias=bool(antialias))
+                                              asarray(translation), method=_name("scale_and_translate", method), antialias=bool(antialias))
 
 _repeated.public(globals())

@@ -73,6 +73,9 @@ Array histogram_bin_edges(const Operand& given, const Bins& bins, const BinRange
                        "Give a number of bins, or borders in ascending order.");
     return to_inexact(*edges);
   }
+  if (decided_less(*bins.count(), 0) == true)
+    throw ShapeError(fmt::format("{}: of {} there are {} bins.", name, given->type().text(), bins.count()->text()),
+                     "Give a number that is at least 0, or borders in ascending order.");
   if (!range && given->shape().elements().try_value() == 0)
     throw ShapeError(fmt::format("{}: {} has no smallest and no largest element.", name, given->type().text()),
                      "Give a range.");

@@ -217,11 +217,34 @@ LearningRate warmup_cosine_decay_schedule(const Array& from, const Array& peak, 
 }
 
 // --- of leaves ---
-Array decaying_mean(const Operand& x, const Operand& mean, const Operand& b) { return b * mean + (1 - b) * x; }
+namespace {
+
+void require_alike(const Operand& gradient, const Operand& other) {
+  const Shape a = gradient->shape(), b = other->shape();
+  bool alike = a.rank() == b.rank();
+  for (std::size_t i = 0; alike && i < a.rank(); ++i) alike = decided_equal(a[i], b[i]) != false;
+  if (!alike)
+    throw ShapeError(
+        fmt::format("a leaf of the gradient is {}, and of what belongs to it, of the state or of the "
+                    "parameters, {}.",
+                    gradient->type().text(), other->type().text()),
+        "Give gradients, a state and parameters of the same shapes: the state is init()'s of these parameters.");
+}
+
+}  // namespace
+
+Array decaying_mean(const Operand& x, const Operand& mean, const Operand& b) {
+  require_alike(x, mean);
+  return b * mean + (1 - b) * x;
+}
 Array decaying_mean_of_squares(const Operand& x, const Operand& mean, const Operand& b) {
+  require_alike(x, mean);
   return b * mean + (1 - b) * square(abs(x));
 }
-Array decaying_sum(const Operand& x, const Operand& sum, const Operand& decay) { return x + decay * sum; }
+Array decaying_sum(const Operand& x, const Operand& sum, const Operand& decay) {
+  require_alike(x, sum);
+  return x + decay * sum;
+}
 Array adam_step(const Operand& mean, const Operand& squares, const Operand& count, const AdamOptions& options) {
   const Array t = convert(count, squares->dtype());
   const Array first = mean / (1 - pow(options.b1, t)), second = squares / (1 - pow(options.b2, t));
@@ -231,6 +254,7 @@ Array lion_step(const Operand& gradient, const Operand& mean, const Operand& b) 
   return sign(decaying_mean(gradient, mean, b));
 }
 Array over_root(const Operand& x, const Operand& squares, const Operand& eps) {
+  require_alike(x, squares);
   const Array below = squares + eps;
   return convert(where(below > 0, x * rsqrt(where(below > 0, below, 1)), 0), x->dtype());
 }

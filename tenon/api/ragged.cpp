@@ -1,6 +1,7 @@
 #include "tenon/api/ragged.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -236,26 +237,26 @@ Array Ragged::sums_by_blocks(std::int64_t block) const {
   return reshape(sums, Shape(dims));
 }
 
-// What dot_general() refuses it tells of all rows with all groups.
-bool is_well_formed(const Ragged& r) {
+// Axes of lhs and as many of rhs that belong together.
+void require_pairs(std::string_view name, const Ragged& r, const Numbers& a, const Numbers& b, const char* what) {
   const auto distinct = [](Numbers axes) {
     std::ranges::sort(axes);
     return std::ranges::adjacent_find(axes) == axes.end();
   };
-  const Numbers &a = r.axes.contract_a, &b = r.axes.contract_b;
-  if (a.size() != b.size() || !distinct(a) || !distinct(b)) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (decided_equal(r.lhs.shape()[static_cast<std::size_t>(a[i])], r.rhs.shape()[static_cast<std::size_t>(b[i])]) ==
-        false)
-      return false;
-  return true;
+  bool fits = a.size() == b.size() && distinct(a) && distinct(b);
+  for (std::size_t i = 0; fits && i < a.size(); ++i)
+    fits = decided_equal(r.lhs.shape()[static_cast<std::size_t>(a[i])],
+                         r.rhs.shape()[static_cast<std::size_t>(b[i])]) != false;
+  if (!fits)
+    throw ShapeError(fmt::format("{}: axes ({}) of lhs {} and ({}) of rhs {} do not go together.", name,
+                                 fmt::join(a, ", "), r.lhs.type().text(), fmt::join(b, ", "), r.rhs.type().text()),
+                     fmt::format("Axes that are {} are as many of both, each once, and of equal sizes.", what));
 }
 
 // Rows of a block: 0 where all rows with all groups is as good.
 std::int64_t block_for(const Ragged& r) {
   constexpr std::int64_t most = 128, least = 8;
-  if (!is_well_formed(r) || !r.rows().known() || !r.groups().known() || r.sizes.rank() > 1 || !r.axes.batch_a.empty())
-    return 0;
+  if (!r.rows().known() || !r.groups().known() || r.sizes.rank() > 1 || !r.axes.batch_a.empty()) return 0;
   const std::int64_t rows = r.rows().value(), groups = r.groups().value();
   if (groups < 2 || rows < 2 * least) return 0;
   const auto mean = static_cast<std::uint64_t>(std::max<std::int64_t>(rows / groups, 1));
@@ -270,6 +271,8 @@ Array product(std::string_view name, Ragged r) {
   from_front(r.axes.contract_a, r.lhs), from_front(r.axes.batch_a, r.lhs);
   from_front(r.axes.contract_b, r.rhs), from_front(r.axes.batch_b, r.rhs);
   require_fits(name, r);
+  require_pairs(name, r, r.axes.contract_a, r.axes.contract_b, "contracted");
+  require_pairs(name, r, r.axes.batch_a, r.axes.batch_b, "of the batch");
   if (r.of_batch()) return dot_general(r.lhs, r.rhs, r.axes, r.preferred);
   const std::int64_t block = block_for(r);
   if (block == 0) return r.by_all_groups();

@@ -5,6 +5,9 @@
 namespace tenon {
 namespace {
 
+// A name without the namespaces, or the modules of Python's, in front.
+std::string_view inner(std::string_view name) { return name.substr(name.find_last_of(":.") + 1); }
+
 // "op: …" as told to somebody who called `function`.
 std::string addressed(std::string_view what, std::string_view function) {
   if (function.empty() || what.starts_with(std::string(function) + ": ")) return std::string(what);
@@ -12,6 +15,8 @@ std::string addressed(std::string_view what, std::string_view function) {
   const std::string_view op = what.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool named = !op.empty() && op.find_first_of(" '\"[(") == std::string_view::npos;
   if (!named) return fmt::format("{}: {}", function, what);
+  if (op.ends_with(function)) return std::string(what);  // with what it belongs to in front
+  if (inner(op) == inner(function)) return fmt::format("{}{}", function, what.substr(colon));
   return fmt::format("{} ({}){}", function, op, what.substr(colon));
 }
 

@@ -4,18 +4,31 @@
 
 #include <utility>
 
+#include "tenon/base/library_call.h"
+
 namespace tenon {
 namespace {
 thread_local Source in_force;
 thread_local std::string_view function_in_force;
 thread_local bool gives_way = false;
+thread_local bool calls_no_user = false;  // of the call in force
+
+// In force where the place of a call is not known: a file without a name.
+constexpr char no_file[] = "";
+Source unknown_place() {
+  Source place;
+  place.file = no_file;
+  return place;
+}
+
+// Of the first place, or of one that user's code asked for; else nothing changes.
+bool comes_first() { return !in_force.known() || gives_way; }
 }  // namespace
 
 std::string Source::text() const { return known() ? fmt::format("{}:{}", file, line) : std::string(); }
 std::string Source::at_text() const { return known() ? " at " + text() : std::string(); }
 
-SourceScope::SourceScope(const Source& where, std::string_view function)
-    : outermost_((!in_force.known() || gives_way) && where.known()) {
+SourceScope::SourceScope(const Source& where, std::string_view function) : outermost_(comes_first() && where.known()) {
   if (!outermost_) return;
   above_user_code_ = std::exchange(gives_way, false);
   previous_ = std::exchange(in_force, where);
@@ -27,10 +40,28 @@ SourceScope::~SourceScope() {
   function_in_force = previous_function_;
   gives_way = above_user_code_;
 }
-const Source& SourceScope::current() { return in_force; }
+const Source& SourceScope::current() {
+  static const Source unknown;
+  return in_force.file == no_file ? unknown : in_force;
+}
 std::string_view SourceScope::function() { return gives_way ? std::string_view() : function_in_force; }
 
-UserCode::UserCode() : before_(std::exchange(gives_way, true)) {}
+LibraryCall::LibraryCall(const Source& where, std::string_view function) : outermost_(comes_first()) {
+  if (!outermost_) return;
+  above_user_code_ = std::exchange(gives_way, false);
+  previous_ = std::exchange(in_force, where.known() ? where : unknown_place());
+  previous_function_ = std::exchange(function_in_force, function);
+  calls_no_user = true;
+}
+LibraryCall::~LibraryCall() {
+  if (!outermost_) return;
+  in_force = previous_;
+  function_in_force = previous_function_;
+  gives_way = above_user_code_;
+  calls_no_user = false;
+}
+
+UserCode::UserCode() : before_(gives_way) { gives_way = gives_way || !calls_no_user; }
 UserCode::~UserCode() { gives_way = before_; }
 
 SourceOverride::SourceOverride(const Source& where) : previous_(in_force), above_user_code_(gives_way) {

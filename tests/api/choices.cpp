@@ -215,6 +215,12 @@ TEST(RandomVectors, Errors) {
   EXPECT_THAT(said([] { draws::categorical(seed_key, tn::ones({2, 3}), 1, {.shape = Shape{1}}); }),
               HasSubstr("does not hold"));
   EXPECT_THAT(said([] { draws::permutation(seed_key, tn::ones({2}), {.axis = 1}); }), HasSubstr("random::permutation"));
+  EXPECT_THAT(said([] { draws::categorical(seed_key, tn::ones({3}), -1, {.shape = Shape{4}, .replace = false}); }),
+              HasSubstr("random::categorical: 4 of the 3 categories along axis -1 of f32[3]"));
+  EXPECT_THAT(said([] { draws::permutation(seed_key, -1); }), HasSubstr("random::permutation: of -1 elements"));
+  EXPECT_THAT(said([] { draws::normal(seed_key, {2, -1}); }), HasSubstr("the shape [2,-1] has a negative size"));
+  EXPECT_THAT(said([] { draws::gamma(seed_key, tn::complex(tn::ones({2}), tn::ones({2}))); }),
+              HasSubstr("random::gamma: a parameter is c64[2]"));
   EXPECT_THAT(said([] { draws::permutation(tn::zeros({3}), 3); }), HasSubstr("not u32[2]"));
   EXPECT_THAT(said([] { draws::multivariate_normal(seed_key, tn::ones({3}), tn::eye(2)); }),
               HasSubstr("the mean is f32[3]"));

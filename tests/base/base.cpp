@@ -11,6 +11,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/library_call.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/source.h"
 
@@ -128,6 +129,28 @@ TEST(Sources, TheOutermostScopeIsInForce) {
     std::thread([] { EXPECT_FALSE(SourceScope::current().known()); }).join();
   }
   EXPECT_FALSE(SourceScope::current().known());
+}
+
+TEST(Sources, ACallOfALibrarysFunctionIsInForceWhereItsPlaceIsUnknown) {
+  {
+    const LibraryCall call(Source(), "random.normal");
+    const SourceScope inner(place("library.cpp", 3), "zeros");
+    EXPECT_FALSE(SourceScope::current().known());
+    EXPECT_STREQ(ShapeError("zeros: no.").what(), "ShapeError: random.normal (zeros): no.");
+    EXPECT_STREQ(ShapeError("random::normal: no.").what(), "ShapeError: random.normal: no.");
+    const UserCode not_the_users;
+    const SourceScope of_a_loop(place("library.cpp", 5), "scan");
+    EXPECT_FALSE(SourceScope::current().known());
+    EXPECT_EQ(SourceScope::function(), "random.normal");
+  }
+  const SourceScope outer(place("user.cpp", 12), "scan");
+  const UserCode of_the_user;
+  {
+    const LibraryCall call(place("step.py", 2), "sin");
+    EXPECT_EQ(SourceScope::current().text(), "step.py:2");
+  }
+  const SourceScope next(place("step.py", 3));
+  EXPECT_EQ(SourceScope::current().text(), "step.py:3");
 }
 
 TEST(Errors, SayWhatWhereAndWhatToDo) {

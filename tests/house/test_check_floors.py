@@ -83,6 +83,30 @@ class CheckFloors(unittest.TestCase):
         status, out = self.check({"tenon/ir/a.h": apart, "tenon/api/b.h": special, "tenon/api/c.cpp": other})
         self.assertEqual(status, 0, out)
 
+    def test_circles_of_imports(self):
+        package = {"python/tenon/__init__.py": "from tenon import _core, _sizes\nfrom tenon.numpy import *\n",
+                   "python/tenon/_core/__init__.pyi": "def size(n): ...\n",
+                   "python/tenon/_sizes.py": "from tenon import _core\n",
+                   "python/tenon/numpy/__init__.py": "from tenon.numpy import _shapes\n",
+                   "python/tenon/numpy/_shapes.py": "from tenon import _core, _sizes\nfrom tenon._core import size\n"}
+        status, out = self.check(package)
+        self.assertEqual(status, 0, out)
+        with_import = {"a function's": "def f():\n    from tenon import numpy\n",
+                       "one for types": "if TYPE_CHECKING:\n    from tenon import numpy\n"}
+        for which, text in with_import.items():
+            with self.subTest(which):
+                self.assertEqual(self.check({**package, "python/tenon/_sizes.py": text})[0], 0)
+        circle = {"the module itself": "from tenon import _core\nimport tenon.numpy._shapes\n",
+                  "its package": "import math\nfrom tenon.numpy._shapes import shape\n",
+                  "inside of a statement": "try:\n    from .numpy import _shapes\nexcept ImportError:\n    pass\n"}
+        for which, text in circle.items():
+            with self.subTest(which):
+                self.assert_error({**package, "python/tenon/_sizes.py": text}, "a circle of imports: ",
+                                  "tenon._sizes imports tenon.numpy", "(python/tenon/_sizes.py:2)",
+                                  "tenon.numpy._shapes imports tenon._sizes (python/tenon/numpy/_shapes.py:1)")
+        self.assert_error({**package, "python/tenon/_sizes.py": "from tenon import Array\n"}, "tenon._sizes imports tenon (",
+                          "tenon imports tenon._sizes")
+
     def test_sizes_warn(self):
         body = "  f();\n" * 90
         text = f'namespace tenon {{\nstruct S {{\n  int x;\n}};\nvoid g(int x) {{\n{body}}}\nint small() {{ return 1; }}\n}}\n'

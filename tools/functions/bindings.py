@@ -49,7 +49,8 @@ def _call(bound, passed):
     space = f"tenon::{function.space}" if function.space else "tenon"
     operands = [a.name for a in bound.positional if a.type == "Operand"]
     if function.space not in COMPILED or not operands:
-        return f"call_op(called_as, [&] {{ return {space}::{function.name}({', '.join(arguments)}); }})"
+        call = "call_transformation" if any(a.type.startswith("std::function") for a in bound.arguments) else "call_op"
+        return f"{call}(called_as, [&] {{ return {space}::{function.name}({', '.join(arguments)}); }})"
     for i, name in enumerate(operands):
         arguments = [f"op(in[{i}])" if a == f"passed<Operand>({_kept(name)})" else a for a in arguments]
     return (f"called(called_as, [&](const Arrays& in) {{ return {space}::{function.name}({', '.join(arguments)}); }}, "

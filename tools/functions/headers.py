@@ -10,6 +10,7 @@ from cxxheaderparser.types import NameSpecifier
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 UMBRELLA = ROOT / "tenon/tenon.h"
+INCLUDED = r'#include "(tenon/(?:api|ops)/[^"]+)"'
 
 
 @dataclasses.dataclass
@@ -28,6 +29,35 @@ class Function:
     result: str
     parameters: list[Parameter]
     doc: str
+    header: str
+
+    @property
+    def cpp(self):
+        return f"{self.space}::{self.name}" if self.space else self.name
+
+
+@dataclasses.dataclass
+class Class:
+    """A class of its public functions; a `record` is one whose members are public."""
+
+    space: str
+    name: str
+    functions: list[Function]
+    record: bool
+    header: str
+
+    @property
+    def cpp(self):
+        return f"{self.space}::{self.name}" if self.space else self.name
+
+
+@dataclasses.dataclass
+class Object:
+    """A constant of a type: a distribution."""
+
+    space: str
+    name: str
+    type: str
     header: str
 
     @property
@@ -57,6 +87,8 @@ class Library:
     records: list[Record] = dataclasses.field(default_factory=list)
     choices: list[Choice] = dataclasses.field(default_factory=list)
     templates: list[Function] = dataclasses.field(default_factory=list)
+    classes: list[Class] = dataclasses.field(default_factory=list)
+    objects: list[Object] = dataclasses.field(default_factory=list)
 
     def inner(self, kind, space, name):
         """The record or choice that a type's name means in a namespace; None where it is none."""
@@ -74,7 +106,7 @@ class _Visitor:
 
     def __init__(self, library, header):
         self.library, self.header = library, header
-        self.spaces, self.classes, self.doc = [], [], ""
+        self.spaces, self.classes, self.functions, self.doc = [], [], [], ""
 
     def __getattr__(self, name):
         if name.startswith("on_"):
@@ -103,6 +135,7 @@ class _Visitor:
         bases = [self.library.inner("records", self._space, base.typename.format()) for base in declared.bases]
         members = [dataclasses.replace(m) for base in bases if base for m in base.members]
         self.classes.append(Record(self._space, getattr(name, "name", ""), members, self.header))
+        self.functions.append([])
         return True
 
     def on_class_field(self, state, field):
@@ -114,11 +147,20 @@ class _Visitor:
         if method.constructor:  # what it makes of the members is not said here
             for member in self.classes[-1].members:
                 member.default = "{}"
+        elif method.access == "public" and not method.destructor:
+            within = "::".join(filter(None, [self._space, *(each.name for each in self.classes)]))
+            self.functions[-1].append(Function(within, method.name.segments[-1].name, "", [], self.doc, self.header))
 
     def on_class_end(self, state):
-        record = self.classes.pop()
-        if not self.classes and state.class_decl.classkey == "struct":
+        record, functions, is_struct = self.classes.pop(), self.functions.pop(), state.class_decl.classkey == "struct"
+        if not self.classes and is_struct:
             self.library.records.append(record)
+        functions = [f for f in functions if f.name == "operator()" or not f.name.startswith("operator")]
+        if not self.classes and functions:
+            self.library.classes.append(Class(record.space, record.name, functions, is_struct, self.header))
+
+    def on_variable(self, state, variable):
+        self.library.objects.append(Object(self._space, variable.name.segments[-1].name, variable.type.format(), self.header))
 
     def on_enum(self, state, enum):
         self._note(enum.doxygen)
@@ -141,19 +183,26 @@ class _Visitor:
 def _plain(text):
     """A header as the parser takes it: comments as those of documents, a `using` declaration for each name, no macros."""
     text = re.sub(r"^#(?:un)?def(?:.*\\\n)*.*$", "", text, flags=re.M)
-    text = re.sub(r"^(?:BOOST_DESCRIBE|TENON)_\w+\(.*$", "", text, flags=re.M)
+    text = re.sub(r"^ *(?:BOOST_DESCRIBE|TENON)_\w+\(.*$", "", text, flags=re.M)
     text = re.sub(r"^using ([^;=]+);", lambda m: " ".join(f"using {name.strip()};" for name in m[1].split(",")), text, flags=re.M)
     return re.sub(r"^(\s*)// ?(?=.)", r"\1/// ", text, flags=re.M)
 
 
 def names():
     """The public headers of functions."""
-    return re.findall(r'#include "(tenon/(?:api|ops)/[^"]+)"', UMBRELLA.read_text())
+    return re.findall(INCLUDED, UMBRELLA.read_text())
 
 
-def read():
-    """What all public headers declare."""
+def rooms():
+    """The same, with those that a header includes which declares nothing itself in its place."""
+    inside = {header: re.findall(INCLUDED, (ROOT / header).read_text()) for header in names()}
+    return [each for header, found in inside.items()
+            for each in (found if not re.search(r"^namespace", (ROOT / header).read_text(), flags=re.M) else [header])]
+
+
+def read(of=None):
+    """What all public headers declare, or these."""
     library = Library()
-    for header in names():
+    for header in names() if of is None else of:
         CxxParser(header, _plain((ROOT / header).read_text()), _Visitor(library, header)).parse()
     return library

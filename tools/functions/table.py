@@ -20,30 +20,42 @@ DOCUMENT = ROOT / "docs/functions.md"
 # Python's modules of public functions.
 MODULES = ("", "numpy", "numpy.linalg", "numpy.fft", "linalg", "lax", "lax.linalg", "nn", "nn.initializers", "random", "image", "optim", "scipy.special",
            "scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage", "scipy.interpolate", "scipy.stats", "scipy.cluster.vq",
-           "scipy.sparse.linalg", "scipy.integrate", "scipy.optimize", "files", "debug", "ref")
+           "scipy.sparse.linalg", "scipy.integrate", "scipy.optimize", "scipy.spatial.transform", "files", "debug", "ref")
 # In which of them a function of a namespace is looked for by its own name, the first first.
 HOMES = {"": ("numpy", "lax", "nn", ""), "linalg": ("numpy.linalg", "linalg", "lax.linalg", "scipy.linalg"), "fft": ("numpy.fft", "scipy.fft"),
          "special": ("scipy.special",), "nn": ("nn",), "nn::initializers": ("nn.initializers",), "random": ("random",), "image": ("image",),
          "optim": ("optim",), "signal": ("scipy.signal",), "ndimage": ("scipy.ndimage",), "interpolate": ("scipy.interpolate", "numpy"),
-         "stats": ("scipy.stats",), "cluster": ("scipy.cluster.vq",), "order": ("numpy",)}
+         "stats": ("scipy.stats",), "cluster": ("scipy.cluster.vq",), "order": ("numpy",), "spatial": ("scipy.spatial.transform",)}
+# What tests call a module, where that is not the last part of its name.
+CALLED = {"": ("tn",), "numpy": ("tnp", "np", "numpy")}
 # What the tests of a file compare with.
 AGAINST = {
     "numpy_calls.py": "NumPy", "shape_calls.py": "NumPy", "lax_calls.py": "NumPy", "test_numpy.py": "NumPy", "test_numpy_names.py": "NumPy",
     "test_numpy_edges.py": "NumPy", "test_fft.py": "NumPy", "test_linalg.py": "NumPy", "test_bits.py": "NumPy", "test_narrow_products.py": "NumPy",
     "test_attention.py": "NumPy", "test_spectra.py": "SciPy", "test_scipy.py": "SciPy", "test_stats.py": "SciPy", "test_kde.py": "SciPy",
     "test_signal_functions.py": "SciPy", "test_fields.py": "SciPy", "test_extremes.py": "mpmath", "test_gamma.py": "known values",
-    "test_incomplete.py": "values to 40 digits", "test_random.py": "distribution functions", "test_convolution.py": "sums as written",
+    "test_incomplete.py": "values to 40 digits", "test_loops.py": "loops and branches of Python's",
+    "test_random.py": "distribution functions", "test_convolution.py": "sums as written",
     "test_windows.py": "sums as written", "test_slices.py": "loops", "test_solvers.py": "closed forms", "test_collectives.py": "JAX",
     "test_agreement.py": "JAX", "test_foreign_primitives.py": "JAX", "test_rest.py": "known values", "test_nn.py": "known values",
-    "test_complex_functions.py": "NumPy", "test_complex.py": "known values",
+    "test_complex_functions.py": "NumPy", "test_complex.py": "known values", "test_transforms.py": "formulas and loops",
+    "test_custom_rules.py": "formulas", "test_policies.py": "gradients without checkpoints", "test_jit.py": "known values", "test_lists.py": "Python's lists",
+    "test_refs.py": "NumPy", "test_ref_states.py": "known values", "test_placement.py": "known values",
 }
-# Where the names of a namespace are those of others, too, its tests alone count.
-TESTED = {"random": ("test_random.py", "test_rest.py", "test_numpy_edges.py"), "optim": ("test_rest.py",), "image": ("test_fields.py",),
+# Tests of a namespace alone: of others' functions they say what stands behind the name of its module.
+OF_ONE = {"test_random.py", "test_linalg.py", "test_spectra.py", "test_stats.py", "test_fft.py", "test_signal_functions.py", "test_kde.py"}
+# Where the names of a namespace are those of others, too, its tests alone count; those of some headers are here, too.
+TESTED = {**dict.fromkeys(("tenon/api/grad.h", "tenon/api/jacobian.h", "tenon/api/tangents.h", "tenon/api/vmap.h", "tenon/api/custom.h"),
+                          ("test_transforms.py", "test_custom_rules.py", "test_policies.py", "lax_calls.py")),
+          "tenon/api/jit.h": ("test_jit.py", "test_transforms.py"), "tenon/api/list.h": ("test_lists.py",),
+          "tenon/api/ref.h": ("test_refs.py", "test_ref_states.py"),
+          "tenon/api/placement.h": ("test_placement.py",), "tenon/api/residuals.h": ("test_policies.py", "test_transforms.py", "test_rest.py"),
+          "random": ("test_random.py", "test_rest.py", "test_numpy_edges.py"), "optim": ("test_rest.py",), "image": ("test_fields.py",),
           "special": ("test_stats.py", "test_gamma.py", "test_incomplete.py", "test_extremes.py", "test_numpy_names.py"),
           "signal": ("test_signal_functions.py",), "stats": ("test_stats.py", "test_kde.py"), "nn": ("lax_calls.py", "test_nn.py"),
           "nn::initializers": ("test_nn.py", "test_rest.py"), "fft": ("test_fft.py", "test_signal_functions.py"),
           "linalg": ("test_linalg.py", "test_spectra.py", "test_scipy.py", "test_solvers.py", "test_foreign_primitives.py"), "cluster": ("test_fields.py",),
-          "ndimage": ("test_fields.py",), "interpolate": ("test_fields.py", "numpy_calls.py")}
+          "ndimage": ("test_fields.py",), "interpolate": ("test_fields.py", "numpy_calls.py"), "spatial": ("test_fields.py",)}
 
 
 def public_names():
@@ -58,6 +70,12 @@ def public_names():
     return names
 
 
+def is_module(name):
+    """Whether the package has a public module of this name, as a distribution is one."""
+    home, _, last = name.rpartition(".")
+    return home in MODULES and inspect.ismodule(getattr(importlib.import_module(f"tenon.{home}".rstrip(".")), last, None))
+
+
 def called_by(value):
     """The functions of _core.tn that a Python function's text names, and those that stand beside it in its module."""
     try:
@@ -69,21 +87,22 @@ def called_by(value):
 
 
 def python_names(functions):
-    """(space, name) of a C++ function -> the names that Python's functions have that are it."""
-    names, found = public_names(), collections.defaultdict(list)
+    """Name of a C++ function, class or object -> the names that Python's have that are it."""
+    names = public_names()
+    found = collections.defaultdict(list, {key: [name] if isinstance(name, str) else list(name) for key, name in BESIDE.items()})
     for full, value in names.items():
         module = getattr(value, "__module__", "") or ""
+        keys = [f"{path.replace('.', '::')}" for path in called_by(value)]
         if module.startswith("tenon._library."):
             space = module.rsplit(".", 1)[1]
-            found[("" if space == "tn" else space, value.__name__)].append(full)
-        for path in called_by(value):
-            space, _, name = path.rpartition(".")
-            found[(space.replace(".", "::"), name)].append(full)
+            keys.append(value.__name__ if space == "tn" else f"{space}::{value.__name__}")
+        for key in keys:
+            if key not in BESIDE:
+                found[key].append(full)
     for function in functions:
-        key = (function.space, function.name)
-        if not found[key]:
+        if not found[function.cpp]:
             candidates = [f"{home}.{function.name}".lstrip(".") for home in HOMES.get(function.space, ())]
-            found[key] = [name for name in candidates if name in names][:1]
+            found[function.cpp] = [name for name in candidates if name in names or is_module(name)][:1]
     return found
 
 
@@ -91,25 +110,53 @@ def python_names(functions):
 BESIDE = {
     "optim::scale_by_learning_rate": "optim.sgd", "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "linalg::cg": "scipy.sparse.linalg.cg",
     "linalg::bicgstab": "scipy.sparse.linalg.bicgstab", "linalg::gmres": "scipy.sparse.linalg.gmres", "switch_case": "lax.switch",
-    "select_and_scatter": "lax.reduce_window", "associative_scan": "lax.associative_scan", "take": "numpy.take",
+    **dict.fromkeys(("select_and_scatter", "select_and_scatter_add", "select_and_gather_add"), "from_jax"),
+    "associative_scan": "lax.associative_scan", "take": "numpy.take",
     "take_along_axis": "numpy.take_along_axis", "index": "Array.__getitem__", "host_call": "pure_callback", "debug_print": "debug.print",
     "explain": "explain", "hoist_reductions": "hoist_reductions", "make_ref": "new_ref", "borrow": "numpy.asarray", "from": "numpy.asarray",
     "copy_of": "numpy.array", "to_dlpack": "Array.__dlpack__", "from_dlpack": "numpy.from_dlpack", "save": "files.save", "load": "files.load",
     "zeros_like": "numpy.zeros_like", "ones_like": "numpy.ones_like", "lowest": "numpy.finfo", "highest": "numpy.finfo",
     "list_rules": "list_rules", "library_rule": "library_rule", "rule": "rule", "update_at": "Array.at", "elements": "Array.tolist",
     "histogram2d": "numpy.histogram2d", "convolution_axes": "lax.conv_dimension_numbers", "stddev": "numpy.std", "amax": "numpy.max",
-    "amin": "numpy.min", "is_nan": "numpy.isnan", "is_inf": "numpy.isinf", "is_finite": "numpy.isfinite", "max": "numpy.maximum",
-    "min": "numpy.minimum", "convert": "lax.convert_element_type", "bitcast": "lax.bitcast_convert_type", "popcount": "lax.population_count",
+    "amin": "numpy.min", "is_nan": "numpy.isnan", "is_inf": "numpy.isinf", "is_finite": "numpy.isfinite", "max": ("numpy.max", "numpy.maximum"),
+    "min": ("numpy.min", "numpy.minimum"), "convert": "lax.convert_element_type", "bitcast": "lax.bitcast_convert_type", "popcount": "lax.population_count",
     "countl_zero": "lax.clz", "sign_bit": "numpy.signbit", "is_close": "numpy.isclose", "norm": "numpy.linalg.norm",
     "order::largest": "numpy.max", "order::smallest": "numpy.min", "shift_left": "numpy.left_shift", "shift_right": "numpy.right_shift",
-    "scatter_set": "Array.at", "stats::distribution": "scipy.stats", "select_and_scatter_add": "lax.reduce_window",
-    "select_and_gather_add": "lax.reduce_window", "asin": "numpy.arcsin", "acos": "numpy.arccos", "atan": "numpy.arctan",
-    "atan2": "numpy.arctan2", "asinh": "numpy.arcsinh", "acosh": "numpy.arccosh", "atanh": "numpy.arctanh", "signal::hann": "scipy.signal.welch", "remainder": "numpy.remainder", "load_table": "numpy.loadtxt of NumPy", "save_table": "numpy.savetxt of NumPy",
+    "scatter_set": "Array.at", "stats::distribution": "scipy.stats", "asin": "numpy.arcsin", "acos": "numpy.arccos", "atan": "numpy.arctan",
+    "atan2": "numpy.arctan2", "asinh": "numpy.arcsinh", "acosh": "numpy.arccosh", "atanh": "numpy.arctanh", "signal::hann": "scipy.signal.welch",
+    "remainder": "numpy.remainder", "trace": "make_program", "Jitted": "jit", "List": "List", "Ref": "Ref", "RefPart": "Ref.at",
+    "IndexedUpdate": "Array.at", "SavedResiduals": "saved_residuals", "stats::GaussianKde": "scipy.stats.gaussian_kde",
+    "stats::GaussianKde::init": "scipy.stats.gaussian_kde", "stats::GaussianKde::pdf": "scipy.stats.gaussian_kde.evaluate",
+    "binomial": "binomial", "load_table": "numpy.loadtxt of NumPy", "save_table": "numpy.savetxt of NumPy",
 }
 # What the library's own headers need of each other.
 HELPERS = set("""times_i words_of row_at stop_unless slice_inside in_a_row starts_of_runs index_dtype along_axis require_at_most
     first_in_order in_order summed_in gather_at scatter_at host_function host_sizes is_host_call is_all_gather numerics_here
-    widened window size_as_array array_as_size array_as_bound add_batch_axis apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when""".split())
+    widened window size_as_array array_as_size array_as_bound add_batch_axis apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when
+    effective_number bandwidth_of""".split())
+# Classes that C++ alone has: what arguments are made of, and what is returned for a while.
+ALONE = set("""Elements Bins Initializer LearningRate Prepared UnderContext AxisTree NamedAxis IndexPart Axes All Jacobian""".split())
+# Public headers without rows, and why.
+WITHOUT = {"tenon/api/std_functions.h": "what std::sin(x) says of arrays", "tenon/api/numerics.h": "an object while which traces are strict"}
+
+
+def words_of(text):
+    """(what stands in front of it with a dot, name) of all names in a text."""
+    paths = re.findall(r"\w+(?:\.\w+)*", text)
+    return {pair for path in paths for pair in zip(["", *path.split(".")], path.split("."))}
+
+
+# What tests call modules.
+_ALIASES = {module: CALLED.get(module, (module.rsplit(".", 1)[-1],)) for module in MODULES}
+
+
+def said(name, words, alone):
+    """Whether a text says a name: behind the name of its module, or, with `alone`, behind nothing that another module is called. A
+    call of an object is said by its class."""
+    module, _, last = name.removesuffix(".__call__").rpartition(".")
+    own = set(_ALIASES.get(module, ()))
+    of_others = {alias for aliases in _ALIASES.values() for alias in aliases} - own
+    return any(word == last and (before in own or (alone and before not in of_others)) for before, word in words)
 
 
 class Tests:
@@ -118,15 +165,15 @@ class Tests:
     def __init__(self):
         texts = {p.name: p.read_text() for p in sorted((ROOT / "python/tests").glob("*.py"))}
         # A list of what other files test is no test.
-        self.python = {name: set(re.findall(r"\w+", text.partition("\nELSEWHERE = ")[0])) for name, text in texts.items()}
+        self.python = {name: words_of(text.partition("\nELSEWHERE = ")[0]) for name, text in texts.items()}
         self.cpp = {str(p.relative_to(ROOT)): set(re.findall(r"(?:(\w+)::)?(\w+)\b", p.read_text()))
                     for p in sorted((ROOT / "tests").glob("*/*.*")) if p.suffix in (".cpp", ".h")}
 
     def of(self, function, names):
         """What the function is compared with: by Python's tests of its names, or by those in C++."""
-        words = {name.rsplit(".", 1)[-1] for name in names}
-        for file in TESTED.get(function.space, AGAINST):
-            if words & self.python.get(file, set()):
+        own = next((key for key in (function.header, function.space, function.space.partition("::")[0]) if key in TESTED), None)
+        for file in TESTED.get(own, AGAINST):
+            if any(said(name, self.python.get(file, set()), own is not None or file not in OF_ONE) for name in names):
                 return f"{AGAINST[file]}: `python/tests/{file}`"
         space = function.space.rsplit("::", 1)[-1] or "tn"
         for qualifier in (space, "", "first_values"):
@@ -139,21 +186,37 @@ class Tests:
 AGAINST_CPP = {"tests/api/special_table.h": "SciPy"}
 
 
+def public(library):
+    """The functions, classes and objects that users see; of records of a namespace their functions, too."""
+    types = {c.cpp: c for c in library.classes if "detail" not in c.space and c.name not in ALONE}
+    objects = [o for o in library.objects if f"{o.space}::{re.sub('^const |<.*', '', o.type)}" in types]
+    of_objects = {f"{o.space}::{re.sub('^const |<.*', '', o.type)}" for o in objects}
+    classes = [c for name, c in types.items() if name not in of_objects]
+    functions = [f for f in library.functions + library.templates if "detail" not in f.space and not f.name.endswith("_op")]
+    functions += [f for c in classes if c.record and c.space for f in c.functions]
+    return [each for each in [*functions, *classes, *objects] if each.name not in HELPERS]
+
+
+def method_names(found, each):
+    """The name of a record's function in Python: that of the class there, and its own."""
+    name = "__call__" if each.name == "operator()" else each.name
+    return [f"{of}.{name}" for of in found.get(each.space, ()) if hasattr(public_names()[of], name)]
+
+
 def rows():
     """Header -> C++ name -> (names in Python, tests); and the functions that have no test or no name."""
-    library = headers.read()
-    functions = [f for f in library.functions + library.templates if "detail" not in f.space and f.name not in HELPERS
-                 and not f.name.endswith("_op")]
-    found, tests = python_names(functions), Tests()
+    all_public = public(headers.read(headers.rooms()))
+    found, tests = python_names(all_public), Tests()
     made, holes = collections.defaultdict(dict), []
-    for function in functions:
-        names = sorted(set(found[(function.space, function.name)]))[:3] or [BESIDE[n] for n in (function.cpp,) if n in BESIDE]
-        against = tests.of(function, names)
-        said = ", ".join(f"`{name}`" for name in names) or None
-        made[function.header].setdefault(function.cpp, (said, against))
-    for header, each in made.items():
-        holes += [f"{header}: {name}: {'no name in Python' if said is None else 'no test'}" for name, (said, against) in each.items()
-                  if said is None or against is None]
+    for each in all_public:
+        names = sorted(set(found[each.cpp]))[:3] or method_names(found, each)
+        against = tests.of(each, names)
+        said_so = ", ".join(f"`{name}`" for name in names) or None
+        made[each.header].setdefault(each.cpp, (said_so, against))
+    for header, rows_of_it in made.items():
+        holes += [f"{header}: {name}: {'no name in Python' if names is None else 'no test'}"
+                  for name, (names, against) in rows_of_it.items() if names is None or against is None]
+    holes += [f"{header}: no row" for header in headers.rooms() if header not in made and header not in WITHOUT]
     return made, holes
 
 

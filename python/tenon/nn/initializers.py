@@ -51,6 +51,7 @@ def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_a
     """Numbers whose variance is scale / n, n being the number of inputs ("fan_in"), outputs ("fan_out"), their mean
     ("fan_avg") or geometric mean ("fan_geo_avg"); "truncated_normal", "normal" or "uniform". Complex ones are uniform, or
     cut, in a disk."""
+    _core.nn.require_variance_scaling(mode, distribution)
 
     def axes(axis):
         return tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)

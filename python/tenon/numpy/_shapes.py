@@ -8,7 +8,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon._core import Array
-from tenon.errors import UnsupportedError
+from tenon.errors import ShapeError, UnsupportedError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray
 
@@ -41,10 +41,14 @@ def size(a, axis=None):
     return math.prod(shape(a)[i] for i in _axes(axis, ndim(a)))
 
 
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An axis that is not there: NumPy's kind of it, too."""
+
+
 def _axis(axis, rank, name="axis"):
     at = operator.index(axis)
     if not -rank <= at < rank:
-        raise np.exceptions.AxisError(f"{name} {axis} is out of bounds for array of dimension {rank}")
+        raise AxisError(f"{name} {axis} is out of bounds for array of dimension {rank}")
     return at % rank
 
 

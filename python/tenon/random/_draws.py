@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon import numpy as tnp
+from tenon.errors import DTypeError
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
 
@@ -22,8 +23,8 @@ __all__ = [
 def key(seed, *, impl=None):
     """The key of a seed, an integer: its upper and its lower 32 bits. Of an array of fewer bits the upper ones are 0; so
     they are of every seed where 64-bit data becomes 32-bit data. `impl`: the generator of what is drawn of the key, and
-    of keys that are split from it: "threefry2x32" (also None); "rbg", which is Philox; or "pcg", PCG64 with the output function
-    DXSM, of which the key of a seed is numpy.random.PCG64DXSM(seed), and bits(key, (n,), "uint64") what its random_raw(n) gives;
+    of keys that are split from it: "threefry2x32" (also None); "rbg", which is Philox, also by that name; or "pcg", PCG64 with
+    the output function DXSM, of which the key of a seed is numpy.random.PCG64DXSM(seed), and bits(key, (n,), "uint64") what its random_raw(n) gives;
     negative seeds count as seed + 2^64.
 
     >>> import tenon as tn, tenon.numpy as tnp
@@ -46,12 +47,15 @@ def key(seed, *, impl=None):
 
 # How many words a key has, by its generator.
 _WORDS = {"threefry2x32": 2, "rbg": 4, "pcg": 8}
+# By what other names they go.
+_ALSO = {None: "threefry2x32", "philox": "rbg"}
 
 
 def _generator(impl):
-    if impl is not None and impl not in _WORDS:
-        raise ValueError(f"random: the generators are threefry2x32, rbg and pcg, not {impl!r}.")
-    return impl or "threefry2x32"
+    name = _ALSO.get(impl, impl)
+    if name not in _WORDS:
+        raise ValueError(f"random: the generators are threefry2x32, rbg (also philox) and pcg, not {impl!r}.")
+    return name
 
 
 PRNGKey = key
@@ -190,6 +194,14 @@ def randint(key, shape, minval, maxval, dtype=None):
     return _random.randint(key, _shape(shape), minval, maxval, _dtypes.default("i") if dtype in (None, int) else dtype)
 
 
+def _converted(name, dtype, *parameters):
+    """Parameters in a dtype of real numbers; complex ones are refused, of which a conversion keeps a part."""
+    for p in parameters:
+        if _dtypes.result_type(p).kind == "c":
+            raise DTypeError(f"random.{name}: a parameter is of {_dtypes.result_type(p)}; parameters are real numbers.")
+    return [_core.convert(p, dtype) for p in parameters]
+
+
 def _parameters(name, dtype, *parameters):
     """Parameters in a dtype, which can hold theirs."""
     dtype = _real(dtype)
@@ -199,8 +211,8 @@ def _parameters(name, dtype, *parameters):
     return [_core.convert(p, dtype) for p in parameters]
 
 
-def _met(shape, *parameters):
-    return _sizes.broadcast(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
+def _met(shape, *parameters, of="random"):
+    return _sizes.broadcast(*(np.shape(p) for p in parameters), of=of) if shape is None else _shape(shape)
 
 
 @_together(2)
@@ -244,7 +256,7 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     shape = rest if shape is None else _shape(shape)
     count = logits.size if _core.tracing() or not replace else _sizes.elements(shape) * logits.shape[axis]
     made = of_many(_categorical, count, (key, logits), axis, shape, bool(replace), _of_mode("categorical", mode, None, "highest"))
-    return _core.convert(made, _dtypes.default("i"))
+    return _core.convert(made, _dtypes.default("i") if replace else "int32")  # as JAX's, of argmax and of top_k
 
 
 def laplace(key, shape=(), dtype=None):
@@ -277,7 +289,8 @@ def rayleigh(key, scale, shape=None, dtype=None):
 def weibull_min(key, scale, concentration, shape=(), dtype=None):
     """Numbers of the distribution of Weibull."""
     u = uniform(key, shape, _real(dtype))
-    return tnp.power(-tnp.log1p(-u), 1.0 / _core.convert(concentration, u.dtype)) * scale
+    (concentration,) = _converted("weibull_min", u.dtype, concentration)
+    return tnp.power(-tnp.log1p(-u), 1.0 / concentration) * scale
 
 
 def lognormal(key, sigma=1.0, shape=None, dtype=None):
@@ -293,7 +306,7 @@ def maxwell(key, shape=(), dtype=None):
 
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
     """loc ± scale · maxwell."""
-    keys, met = split(key), _sizes.broadcast(np.shape(loc), np.shape(scale))
+    keys, met = split(key), _sizes.broadcast(np.shape(loc), np.shape(scale), of="random.double_sided_maxwell")
     shape = (_shape(shape) or met) + met
     return rademacher(keys[1], shape, _real(dtype)) * maxwell(keys[0], shape, dtype) * scale + loc
 
@@ -307,7 +320,7 @@ def wald(key, mean, shape=None, dtype=None):
 def triangular(key, left, mode, right, shape=None, dtype=None):
     """Numbers whose density is a triangle."""
     left, mode, right = _parameters("triangular", dtype, left, mode, right)
-    return _drawn("triangular", key, left, mode, right, shape=_met(shape, left, mode, right), dtype=left.dtype)
+    return _drawn("triangular", key, left, mode, right, shape=_met(shape, left, mode, right, of="random.triangular"), dtype=left.dtype)
 
 
 def rademacher(key, shape=(), dtype=None):
@@ -318,7 +331,7 @@ def rademacher(key, shape=(), dtype=None):
 def truncated_normal(key, lower, upper, shape=None, dtype=None):
     """Normal numbers, given that they lie in (lower, upper)."""
     dtype = _real(dtype)
-    lower, upper = _core.convert(lower, dtype), _core.convert(upper, dtype)
+    lower, upper = _converted("truncated_normal", dtype, lower, upper)
     return _drawn("truncated_normal", key, lower, upper, shape=_met(shape, lower, upper), dtype=dtype)
 
 
@@ -330,7 +343,7 @@ def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky
     """Normal vectors with a mean and covariances."""
     dtype = _core.to_inexact(_core.full((), 0, _dtypes.result_type(mean, cov))).dtype if dtype is None else _real(dtype)
     mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
-    shape = _sizes.broadcast(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
+    shape = _sizes.broadcast(mean.shape[:-1], cov.shape[:-2], of="random.multivariate_normal") if shape is None else _shape(shape)
     count = _sizes.elements((*shape, *mean.shape[-1:]))
     return of_many(_multivariate_normal, count, (key, mean, cov), shape, dtype, method)
 

@@ -4,8 +4,9 @@
 import numpy as np
 
 from tenon import _core, _sizes
-from tenon._checks import whole
 from tenon import numpy as tnp
+from tenon._checks import whole
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.random import _draws
 
@@ -22,12 +23,12 @@ def _real(name, dtype):
 
 def _wide(name, shape, *parameters):
     """The shape of the result: the one that is asked for, to which the parameters' shapes broadcast, or where they meet."""
-    met = _draws._met(None, *parameters)
+    met = _draws._met(None, *parameters, of=f"random.{name}")
     if shape is None:
         return met
     shape = _draws._shape(shape)
-    if not _sizes.agree(_sizes.broadcast(shape, met), shape):
-        raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape argument, and the result of "
+    if not _sizes.fits(met, shape):
+        raise ShapeError(f"random.{name}: parameter shapes must be broadcast-compatible with shape argument, and the result of "
                          f"broadcasting the shapes must equal the shape argument, but got {met} and {shape}.")
     return shape
 
@@ -35,8 +36,8 @@ def _wide(name, shape, *parameters):
 def _spread(name, shape, dtype, *parameters, safe=False):
     """The parameters in a dtype and the result's shape; with `safe` only if the dtype can hold theirs."""
     shape = _wide(name, shape, *parameters)
-    parameters = _draws._parameters(name, dtype, *parameters) if safe else parameters
-    return [_core.broadcast_to(_core.convert(p, dtype), shape) for p in parameters]
+    parameters = (_draws._parameters if safe else _draws._converted)(name, dtype, *parameters)
+    return [_core.broadcast_to(p, shape) for p in parameters]
 
 
 # --- gamma ---
@@ -79,7 +80,7 @@ def dirichlet(key, alpha, shape=None, dtype=None):
         raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
     dtype, (*batch, n) = _real("dirichlet", dtype), np.shape(alpha)
     shape = tuple(batch) if shape is None else _wide("dirichlet", shape, np.zeros(batch))
-    alpha = _core.broadcast_to(_core.convert(alpha, dtype), (*shape, n))
+    alpha = _core.broadcast_to(*_draws._converted("dirichlet", dtype, alpha), (*shape, n))
     return _draws._drawn("dirichlet", key, alpha, shape=shape, dtype=dtype, loops=True)
 
 
@@ -124,7 +125,7 @@ def poisson(key, lam, shape=None, dtype=None):
     dtype = _dtypes.default("i") if dtype in (None, int) else _core.canonical_dtype(dtype)
     if not _dtypes.issubdtype(dtype, np.integer):
         raise ValueError(f"dtype argument to `poisson` must be an integer dtype, got {dtype}")
-    rate = _core.broadcast_to(_core.convert(lam, "float32"), _wide("poisson", shape, lam))
+    rate = _core.broadcast_to(*_draws._converted("poisson", "float32", lam), _wide("poisson", shape, lam))
     return _draws._drawn("poisson", key, rate, shape=rate.shape, dtype=dtype, loops=True)
 
 
@@ -152,5 +153,5 @@ def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
     dtype = _real("multinomial", dtype)
     met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(n, p))).dtype
     shape = np.shape(p) if shape is None else tuple(shape)
-    n, p = _core.convert(n, met), _core.convert(p, met)
+    n, p = _draws._converted("multinomial", met, n, p)
     return _draws._drawn("multinomial", key, n, p, shape=shape, dtype=dtype, loops=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tenon import _core, _repeated
 from tenon.numpy import asarray
+from tenon.numpy._shapes import _axis
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "istft", "stft", "welch"]
 
@@ -111,7 +112,7 @@ def _segment(name, x, axis, window, nperseg, by_default=None):
             raise ValueError("nperseg must be a positive integer")
     if not isinstance(window, (str, tuple)):
         return nperseg
-    n = x.shape[axis]
+    n = x.shape[_axis(axis, x.ndim, f"{name}: axis")]
     length = by_default if nperseg is None else nperseg
     if not isinstance(n, int) or n == 0:
         return length
@@ -147,7 +148,11 @@ def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, det
     """
     name = "welch" if y is None else "csd"
     x, y = asarray(x), None if y is None else asarray(y)
-    longer = x if y is None or x.ndim != y.ndim or y.shape[axis] <= x.shape[axis] else y
+    if y is None or x.ndim != y.ndim:
+        longer = x
+    else:
+        at = _axis(axis, x.ndim, f"{name}: axis")
+        longer = x if y.shape[at] <= x.shape[at] else y
     segment = _segment(name, longer, axis, window, nperseg)
     f = _core.tn.signal.welch if y is None else functools.partial(_core.tn.signal.csd, x)
     return f(x if y is None else y, rate=fs, window=_window(name, window, segment), segment=segment, overlap=noverlap, length=nfft,
@@ -189,7 +194,7 @@ def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, in
     x = asarray(Zxx)
     segment = None if nperseg is None else operator.index(nperseg)
     if segment is None and isinstance(window, (str, tuple)) and x.ndim > 1:
-        bins = x.shape[freq_axis]
+        bins = x.shape[_axis(freq_axis, x.ndim, "istft: freq_axis")]
         segment = 2 * (bins - 1) if input_onesided else bins
     return _core.tn.signal.istft(x, rate=fs, window=_window("istft", window, segment), segment=segment, overlap=noverlap,
                                   length=nfft, onesided=bool(input_onesided), boundary=bool(boundary),

@@ -90,9 +90,10 @@ Array ndimage::map_coordinates(const Operand& given, std::span<const Array> coor
     if (is_complex(at.dtype()) || at.dtype() == DType::bool_)
       throw DTypeError(fmt::format("{}: coordinates {}.", name, at.type().text()),
                        "They are real numbers or integers.");
+  const Shape points = broadcast_shapes(name, coordinates);
   const bool without = std::ranges::any_of(x.shape().dims(), [](const Dim& n) { return n.try_value() == 0; });
   const Array fill = convert(options.fill, x.dtype());
-  if (without && options.mode == Beyond::constant) return broadcast_to(fill, broadcast_shapes(name, coordinates));
+  if (without && options.mode == Beyond::constant) return broadcast_to(fill, points);
   if (without)
     throw ShapeError(fmt::format("{}: {} has no elements.", name, x.type().text()),
                      "Give at least one along every axis, or a constant outside.");

@@ -91,7 +91,7 @@ Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, 
   const Array& weights = logits;
   const std::size_t at = normalize_axis(axis, weights.rank(), "random::categorical");
   const DType dtype = weights.dtype();
-  in_dtype("categorical", dtype, {});
+  require_real("categorical", dtype);
   const Shape rest = weights.shape().without_axis(at);
   const Shape shape = options.shape.value_or(rest);
   Arrays both{zeros(rest, DType::bool_), zeros(shape, DType::bool_)};
@@ -107,6 +107,11 @@ Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, 
   }
   Dim count = 1;
   for (std::size_t i = 0; i < in_front; ++i) count = count * shape[i];
+  if (decided_less(weights.shape()[at], count) == true)
+    throw ShapeError(fmt::format("random::categorical: {} of the {} categories along axis {} of {} cannot be taken "
+                                 "without replacement.",
+                                 count.text(), weights.shape()[at].text(), axis, weights.type().text()),
+                     "Ask for fewer, or replace them.");
   const Array drawn = gumbel(key, weights.shape(), dtype, options.resolution) + weights;
   const Array found = top_k(move_axis(drawn, static_cast<std::int64_t>(at), -1), count).indices;
   std::vector<Dim> whole(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(in_front));
@@ -116,6 +121,9 @@ Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, 
 
 Array permutation(const Operand& key, const Dim& n, DType dtype) {
   const SourceScope place(key.where(), "random::permutation");
+  if (decided_less(n, 0) == true)
+    throw ShapeError(fmt::format("random::permutation: of {} elements.", n.text()),
+                     "Give a number that is at least 0.");
   return shuffled(key, arange(n, dtype), 0);
 }
 

@@ -132,7 +132,7 @@ Array poisson(const Operand& key, const Operand& rate, const MaybeShape& shape, 
 
 Array binomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::binomial");
-  in_dtype("binomial", dtype, {});
+  require_real("binomial", dtype, {n, p});
   const DType computed = p->number() != nullptr && p->weak() ? dtype : to_inexact(p).dtype();
   const Arrays given = spread("binomial", shape, computed, {n, p});
   const Array &count = given[0], &part = given[1], seldom = part < 0.5;

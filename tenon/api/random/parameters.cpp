@@ -8,10 +8,18 @@
 
 namespace tenon::random {
 
-Arrays in_dtype(std::string_view name, DType dtype, std::initializer_list<Operand> parameters) {
+void require_real(std::string_view name, DType dtype, std::initializer_list<Operand> parameters) {
   if (!is_real(dtype) || is_powers(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", name, tenon::name(dtype)),
                      "Ask for f32 or f64.");
+  for (const Operand& p : parameters)
+    if (is_complex(p->dtype()))
+      throw DTypeError(fmt::format("random::{}: a parameter is {}.", name, p->type().text()),
+                       "Parameters are real numbers.");
+}
+
+Arrays in_dtype(std::string_view name, DType dtype, std::initializer_list<Operand> parameters) {
+  require_real(name, dtype, parameters);
   Arrays all;
   for (const Operand& p : parameters) all.push_back(convert(p, dtype).with_weak(false));
   return all;

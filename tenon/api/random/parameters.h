@@ -8,7 +8,9 @@
 
 namespace tenon::random {
 
-// Parameters in a dtype. Throws DTypeError where it is not a real one.
+// Throws DTypeError where the dtype is not a real one, or a parameter is complex.
+void require_real(std::string_view name, DType dtype, std::initializer_list<Operand> parameters = {});
+// Parameters in such a dtype.
 Arrays in_dtype(std::string_view name, DType dtype, std::initializer_list<Operand> parameters);
 // The shape that is asked for, to which the parameters' shapes broadcast, or where they meet. Throws ShapeError where
 // they do not.

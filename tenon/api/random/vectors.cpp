@@ -68,7 +68,7 @@ Array orthogonal(const Operand& key, const Dim& n, const Dim& m, const Shape& sh
 
 Array generalized_normal(const Operand& key, const Operand& p, const MaybeShape& shape, DType dtype, DType drawn) {
   const SourceScope place(key.where(), "random::generalized_normal");
-  in_dtype("generalized_normal", dtype, {});
+  require_real("generalized_normal", dtype, {p});
   const Array exponent = p->weak() ? convert(p, dtype) : to_inexact(p);  // a number loses no digits
   const Array power = convert(1 / exponent, dtype).with_weak(false), keys = random::split(key);
   const Array size = gamma(keys(0), power, shape, dtype);
@@ -77,7 +77,7 @@ Array generalized_normal(const Operand& key, const Operand& p, const MaybeShape&
 
 Array ball(const Operand& key, const Dim& d, const Operand& p, const Shape& shape, DType dtype, DType drawn) {
   const SourceScope place(key.where(), "random::ball");
-  in_dtype("ball", dtype, {});
+  require_real("ball", dtype, {p});
   const Array keys = random::split(key);
   const Array points = generalized_normal(keys(0), p, shape.with_axis(shape.rank(), d), dtype, drawn);
   const Array power = convert(p, dtype).with_weak(false), rest = exponential(keys(1), shape, dtype);
@@ -88,7 +88,7 @@ Array ball(const Operand& key, const Dim& d, const Operand& p, const Shape& shap
 // What is left of the trials has the next outcome with its part of the probabilities that are left.
 Array multinomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::multinomial");
-  in_dtype("multinomial", dtype, {});
+  require_real("multinomial", dtype, {n, p});
   const Array given[] = {n, p};
   const Met met = in_one_dtype(given);
   const Array count = to_inexact(met.operands[0]).with_weak(false),

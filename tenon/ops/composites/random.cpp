@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -41,6 +42,12 @@ void require_key(std::string_view op, const Array& key) { generator_of(op, key);
 void require_real(std::string_view op, DType dtype) {
   if (!is_real(dtype) || is_powers(dtype))
     throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", op, name(dtype)), "Ask for f32 or f64.");
+}
+
+void require_sizes(std::string_view op, const Shape& shape) {
+  if (std::ranges::any_of(shape.dims(), [](const Dim& n) { return decided_less(n, 0) == true; }))
+    throw ShapeError(fmt::format("random::{}: the shape {} has a negative size.", op, shape.text()),
+                     "Sizes are at least 0.");
 }
 
 Array word_of(const Array& key, std::int64_t i) { return reshape(slice(key, {Dim(i)}, {Dim(i + 1)}), Shape{}); }
@@ -220,6 +227,7 @@ Array key(const Operand& seed, Generator generator) { return key_of_words(key(se
 
 Array split(const Operand& key, const Dim& n) {
   const SourceScope place(key.where(), "random::split");
+  require_sizes("split", {n});
   switch (generator_of("split", key)) {
     case Generator::threefry2x32:
       break;
@@ -250,6 +258,7 @@ Array fold_in(const Operand& key, const Operand& data) {
 Array bits(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::bits");
   const Generator generator = generator_of("bits", key);
+  require_sizes("bits", shape);
   if (!is_unsigned_integer(dtype))
     throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
   if (generator == Generator::pcg64dxsm) return pcg_bits(key, shape, dtype);
@@ -269,6 +278,10 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
   const SourceScope place(key.where(), "random::uniform");
   require_real("uniform", dtype);
   const Mantissa m = mantissa_of(dtype);
+  for (const Operand* bound : {&low, &high})
+    if (is_complex((*bound)->dtype()))
+      throw DTypeError(fmt::format("random::uniform: a bound is {}.", (*bound)->type().text()),
+                       "Bounds are real numbers.");
   const Array fraction = shift_right(bits(key, shape, m.bits_dtype), m.bits - m.mantissa);
   const Array unit = convert(fraction, dtype) * std::ldexp(1.0, -m.mantissa);
   const Array from = convert(low, dtype).with_weak(false), to = convert(high, dtype).with_weak(false);

@@ -1,0 +1,120 @@
+"""Errors name the function that was called, what it was given, and the caller's line: none of the library's own lines."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+from tenon import _core, image, lax, nn, optim, random
+from tenon.scipy import ndimage, signal
+
+KEY, ONES = random.key(0), tnp.ones
+ADAM = optim.adam(1e-3)
+
+WRONG = [
+    (lambda: random.normal(KEY, (-1,)), "random.normal (random.bits): the shape [-1] has a negative size"),
+    (lambda: random.split(KEY, -1), "random.split: the shape [-1] has a negative size"),
+    (lambda: random.orthogonal(KEY, -2), "random.orthogonal (random.bits): the shape [-2,-2] has a negative size"),
+    (lambda: random.permutation(KEY, -1), "random.permutation: of -1 elements"),
+    (lambda: random.categorical(KEY, tnp.zeros(3), replace=False, shape=(4,)), "random.categorical: 4 of the 3 categories"),
+    (lambda: random.split(ONES(3)), "random.split: the key is f64[3], not u32[2]"),
+    (lambda: random.uniform(KEY, (2,), minval=1j), "random.uniform: a bound is c128[]"),
+    (lambda: ndimage.map_coordinates(ONES((2, 2)), [ONES(2), ONES(3)], 1), "map_coordinates: operands f64[2] and f64[3] do not broadcast"),
+    (lambda: lax.ragged_dot(ONES((3, 2)), ONES((2, 3, 2)), tnp.array([1, 2])), "ragged_dot: axes (1) of lhs f64[3,2] and (1) of rhs f64[2,3,2]"),
+    (lambda: ADAM.update(ONES(3), ADAM.init(ONES(2)), ONES(3)), "Optimizer.update: a leaf of the gradient is f64[3]"),
+    (lambda: optim.adagrad(1.0).update(ONES(3), optim.adagrad(1.0).init(ONES((3, 1)))), "Optimizer.update: a leaf of the gradient is f64[3]"),
+    (lambda: tnp.histogram(ONES(3), bins=-1), "histogram (histogram_bin_edges): of f64[3] there are -1 bins"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), WRONG)
+def test_the_function_and_the_line_that_called_it(call, said):
+    line = inspect.getsourcelines(call)[1]
+    for run in (call, tn.jit(call)):
+        with pytest.raises(tn.errors.Error) as caught:
+            run()
+        text = str(caught.value)
+        assert text.startswith(said) and f"\n  at {__file__}:{line}\n" in text, text
+
+
+def bound(module):
+    for name in dir(module):
+        value = getattr(module, name)
+        if inspect.ismodule(value):
+            yield from bound(value)
+        elif not name.startswith("_"):
+            yield value
+
+
+# Operands that hardly any function takes together.
+MISFITS = [[ONES(shape) for shape in shapes]
+           for shapes in ([(2,)], [(2,), (3,)], [(2, 3), (4, 5)], [(2, 3), (3, 2), (5,)], [(2,), (3,), (4,), (5,)])]
+
+
+def test_no_bound_function_names_a_line_of_the_library():
+    refused = 0
+    for function in bound(_core.tn):
+        for operands in MISFITS:
+            try:
+                function(*operands)
+            except tn.errors.Error as error:
+                refused += 1
+                assert ".cpp:" not in str(error) and ".h:" not in str(error), f"{function.__name__}: {error}"
+            except Exception:  # noqa: S112  of Python's own kinds: not as many arguments
+                continue
+    assert refused > 100
+
+
+def test_shapes_and_axes_that_do_not_fit_are_errors_of_tenon():
+    for call, said in [
+        (lambda: signal.welch(ONES(10), axis=3), "welch: axis 3 is out of bounds for array of dimension 1"),
+        (lambda: signal.csd(ONES(10), ONES(10), axis=3), "csd: axis 3 is out of bounds"),
+        (lambda: signal.stft(ONES(10), axis=2), "stft: axis 2 is out of bounds for array of dimension 1"),
+        (lambda: signal.istft(ONES((3, 4)), freq_axis=5), "istft: freq_axis 5 is out of bounds"),
+        (lambda: random.t(KEY, ONES(3), (2,)), "random.t: parameter shapes must be broadcast-compatible"),
+        (lambda: random.beta(KEY, ONES(3), ONES(2)), "random.beta: the shapes (3,), (2,) do not broadcast to one"),
+        (lambda: random.triangular(KEY, 0.0, ONES(3), ONES(2)), "random.triangular: the shapes (), (3,), (2,) do not"),
+    ]:
+        with pytest.raises(tn.errors.ShapeError) as caught:
+            call()
+        assert str(caught.value).startswith(said)
+    with pytest.raises(np.exceptions.AxisError):
+        tnp.size(ONES(2), axis=1)
+
+
+def test_choices_that_are_none_name_the_function():
+    for call, said in [
+        (lambda: image.resize(ONES((2, 2)), (3, 3), "foo"), "resize: the method 'foo' is none of nearest, "),
+        (lambda: image.ResizeMethod.from_string("foo"), "ResizeMethod.from_string: the method 'foo' is none of"),
+        (lambda: nn.initializers.variance_scaling(1.0, "x", "normal"), "variance_scaling: mode is 'x'; it is one of 'fan_in'"),
+        (lambda: nn.initializers.variance_scaling(1.0, "fan_in", "x"), "variance_scaling: distribution is 'x'; it is one of"),
+        (lambda: random.key(0, impl="x"), "random: the generators are threefry2x32, rbg (also philox) and pcg, not 'x'"),
+    ]:
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("draw", [random.gamma, random.loggamma, random.dirichlet, random.poisson, random.chisquare, random.t,
+                                  lambda key, p: random.truncated_normal(key, p, 2.0), lambda key, p: random.weibull_min(key, 1.0, p, (2,)),
+                                  lambda key, p: random.generalized_normal(key, p, (2,)), lambda key, p: random.binomial(key, 3, p),
+                                  lambda key, p: random.multinomial(key, 3, p)])
+def test_parameters_of_random_numbers_are_no_complex_ones(draw):
+    with pytest.raises(ValueError):
+        draw(KEY, ONES(2) + 1j)
+
+
+def test_the_generator_philox_has_two_names():
+    key = random.key(3, impl="philox")
+    assert random.key_impl(key) == "rbg" and np.array_equal(key, random.key(3, impl="rbg"))
+    assert np.array_equal(random.wrap_key_data(key, impl="philox"), key)
+
+
+def test_indices_without_replacement_are_of_32_bits():
+    logits = tnp.zeros((2, 3))
+    for x64, wide in ((True, "int64"), (False, "int32")):
+        with tn.enable_x64(x64):
+            assert random.categorical(KEY, logits).dtype == wide
+            assert random.categorical(KEY, logits, replace=False).dtype == random.categorical(KEY, logits, replace=False, shape=(2, 2)).dtype == "int32"
