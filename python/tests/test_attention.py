@@ -1,6 +1,7 @@
 """Attention beside NumPy in f64 by the definition, in each spelling, option and dtype; its derivatives, nests and sizes."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -209,3 +210,10 @@ def test_wrong_calls():
         nn.dot_product_attention(q, q, q, key_value_seq_lengths=tnp.ones((2, 1), int))
     with pytest.raises(ValueError, match="there is one, None"):
         nn.dot_product_attention(q, q, q, implementation="cudnn")
+
+
+@pytest.mark.parametrize("shape", [(1, 1024, 4, 32), (1024, 4, 32)])
+def test_scores_of_one_sequence_are_not_stored(shape):
+    x = drawn(1, *shape, dtype="float32")
+    between = int(re.search(r"([\d,]+) bytes of intermediate values", str(tn.explain(nn.dot_product_attention)(x, x, x)))[1].replace(",", ""))
+    assert between < 4 * 1024 * 1024 * 4  # of the scores of all heads

@@ -69,6 +69,9 @@ def test_wrong_arguments_are_errors():
         tn.library_rule("r")
     with pytest.raises(ValueError, match="numerics"):
         tn.jit(tnp.sum, numerics="loose")
+    for no_rule in ("x", None):
+        with pytest.raises(TypeError, match="is no rule. Make one with tenon.rule"):
+            tn.jit(tnp.sin, rewrites=[no_rule])(tnp.ones(3))
 
 
 def test_the_library_has_rules():
@@ -95,3 +98,27 @@ def test_strict_sums_are_taken_in_order():
 def test_infinite_tangents_of_what_is_flat_are_zero():
     for f in (tnp.floor, tnp.ceil, tnp.round, tnp.sign):
         assert tn.jvp(f, (0.5,), (np.inf,))[1] == 0
+
+
+@pytest.mark.parametrize("f", [tnp.max, tnp.min, tnp.ptp])
+def test_infinite_tangents_of_what_is_no_extremum_are_left_out(f):
+    x, t = np.array([1.0, 2.0, 0.0, 0.5]), np.array([1.0, 2.0, 3.0, np.inf])
+    for g in (f, tn.jit(f)):
+        assert tn.jvp(g, (x,), (t,))[1] == {tnp.max: 2, tnp.min: 3, tnp.ptp: -1}[f]
+
+
+def test_a_scan_of_no_steps_has_a_sum_of_squares():
+    def f(c, x):
+        y = tn.lax.scan(lambda c, x: (tnp.sin(c + x),) * 2, c, x)[1]
+        return tnp.sum((y - tnp.mean(y)) ** 2)
+
+    assert tn.jit(f)(np.zeros((4, 8), "f"), np.zeros((0, 4, 8), "f")) == 0
+
+
+# Of numbers that are rounded the same way, one after the other lose a part in thousands.
+@pytest.mark.parametrize("shape, axis", [((10**6, 4), 0), ((10**6, 1), 0), ((4, 10**6), 1), ((10**5, 40), 0), ((3000, 700), 0),
+                                         ((10**5, 3, 7), (0, 2)), ((2 * 10**6,), 0)])
+def test_long_sums_are_as_exact_as_short_ones(shape, axis):
+    x = np.full(shape, 0.1, "f")
+    for f in (tnp.mean, tn.jit(tnp.mean, static_argnums=1)):
+        assert np.abs(np.asarray(f(x, axis), "d") / np.float64(x.flat[0]) - 1).max() < 5e-6

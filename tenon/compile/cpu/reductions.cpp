@@ -250,26 +250,37 @@ bool FunctionEmitter::are_parts(const kernel::Reduce& r) const {
          r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
 }
 
-// body(i, into) for i over [0, extent) in steps, with sums of `run` steps each that are added up.
+// body(i, into) for i over [0, extent) in steps, with sums of `run` steps each that are added up; where there are many
+// of them, likewise.
 void FunctionEmitter::in_runs(const Dim& extent, std::int64_t step, std::int64_t run, const std::vector<Partials>& into,
-                              llvm::function_ref<void(Value* i, const std::vector<Partials>& into)> body) {
-  const Dim whole = floor_div(extent, run * step) * (run * step);
-  loop(whole, run * step, [&](Value* first) {
-    std::vector<Partials> own;
-    for (const Partials& totals : into) {
-      Partials& sums = own.emplace_back();
-      for (const Partial& total : totals) {
-        auto* type = total.value->getAllocatedType();
-        auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
-        sums.push_back(partial(total.op, total.dtype, lanes == nullptr ? 1 : lanes->getNumElements(),
-                               llvm::Constant::getNullValue(type->getScalarType())));
-      }
-    }
-    loop(run * step, step, [&](Value* i) { body(b_.CreateAdd(first, i), own); });
+                              StepBody body) {
+  const std::int64_t block = run * step;
+  const Dim runs = floor_div(extent, block);
+  const auto one_run = [&](Value* first, const std::vector<Partials>& sums) {
+    const std::vector<Partials> own = emptied(sums);
+    loop(block, step, [&](Value* i) { body(b_.CreateAdd(first, i), own); });
     for (std::size_t i = 0; i < own.size(); ++i)
-      for (std::size_t k = 0; k < own[i].size(); ++k) combine(into[i][k], own[i][k]);
-  });
-  loop(extent, step, [&](Value* i) { body(i, into); }, whole);
+      for (std::size_t k = 0; k < own[i].size(); ++k) combine(sums[i][k], own[i][k]);
+  };
+  if (runs.known() && runs.value() >= 2 * run_of_sum)
+    in_runs(runs * block, block, run_of_sum, into, one_run);
+  else
+    loop(runs * block, block, [&](Value* first) { one_run(first, into); });
+  loop(extent, step, [&](Value* i) { body(i, into); }, runs * block);
+}
+// Sums of nothing, of as many lanes.
+std::vector<FunctionEmitter::Partials> FunctionEmitter::emptied(const std::vector<Partials>& all) {
+  std::vector<Partials> made;
+  for (const Partials& totals : all) {
+    Partials& sums = made.emplace_back();
+    for (const Partial& total : totals) {
+      auto* type = total.value->getAllocatedType();
+      auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
+      sums.push_back(partial(total.op, total.dtype, lanes == nullptr ? 1 : lanes->getNumElements(),
+                             llvm::Constant::getNullValue(type->getScalarType())));
+    }
+  }
+  return made;
 }
 
 // Over the first `count` inner variables of a reduction, of which each step adds `each` numbers one after the other.

@@ -141,8 +141,10 @@ class FunctionEmitter {
   using Partials = std::vector<Partial>;  // and its partial result
   void emit(const kernel::Reduce& r);
   bool are_parts(const kernel::Reduce& r) const;
+  using StepBody = llvm::function_ref<void(Value* i, const std::vector<Partials>& into)>;
   void in_runs(const Dim& extent, std::int64_t step, std::int64_t run, const std::vector<Partials>& into,
-               llvm::function_ref<void(Value* i, const std::vector<Partials>& into)> body);
+               StepBody body);
+  std::vector<Partials> emptied(const std::vector<Partials>& all);
   void over_inner(const kernel::Reduce& r, std::size_t count, std::int64_t each, bool unrolled,
                   const std::vector<Partials>& into, llvm::function_ref<void(const std::vector<Partials>&)> body);
   Values reduce_scalars(const kernel::Reduce& r, const Values& initial, bool unrolled);
