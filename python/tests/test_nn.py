@@ -114,3 +114,9 @@ def test_products_of_scaled_blocks():
         nn.scaled_matmul(a, b, of_a[..., :3], of_b)
     with pytest.raises(ValueError, match="three axes"):
         nn.scaled_matmul(a[0], b, of_a, of_b)
+
+
+def test_logsumexp_leaves_out_what_weighs_nothing():
+    x = np.float32([1, np.nan, 2])
+    np.testing.assert_allclose(nn.logsumexp(x, b=np.float32([1, 0, 1])), np.logaddexp(1, 2), rtol=1e-6)
+    assert np.isnan(nn.logsumexp(x, b=np.float32([1, 1, 1])))

@@ -45,8 +45,9 @@ Shifted shifted_sum(std::string_view name, const Array& given, const Axes& axes,
   const Array largest = amax(real(weighed), axes.keepdims());
   const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
   if (!options.weights) return {sum(exp(x - shift), axes.keepdims()), shift};
-  // What weighs nothing keeps its exponential, which is the derivative in its weight, unless that is near infinity.
-  const Array above = real(x) - shift > (x.dtype() == DType::f16 ? 10 : 80);
+  // What weighs nothing keeps its exponential, which is the derivative in its weight, unless that is near infinity or
+  // NaN.
+  const Array above = !(real(x) - shift <= (x.dtype() == DType::f16 ? 10 : 80));
   return {sum(weights * exp(where((weights == 0) & above, -infinity, x) - shift), axes.keepdims()), shift};
 }
 
