@@ -5,9 +5,7 @@
 namespace tenon {
 namespace {
 
-// Between a name and the namespace, or the module of Python's, in front of it.
-bool is_mark(char c) { return c == ':' || c == '.'; }
-// A name without them.
+// A name without the namespaces, or the modules of Python's, in front.
 std::string_view inner(std::string_view name) { return name.substr(name.find_last_of(":.") + 1); }
 
 // "op: …" as told to somebody who called `function`.
@@ -17,9 +15,8 @@ std::string addressed(std::string_view what, std::string_view function) {
   const std::string_view op = what.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool named = !op.empty() && op.find_first_of(" '\"[(") == std::string_view::npos;
   if (!named) return fmt::format("{}: {}", function, what);
-  if (op.ends_with(function) && (op.size() == function.size() || is_mark(op[op.size() - function.size() - 1])))
-    return std::string(what);  // with what it belongs to in front
-  if (inner(op) == inner(function)) return fmt::format("{}{}", function, what.substr(colon));
+  if (inner(op) == inner(function))  // one name, told with what it belongs to in front
+    return op.ends_with(function) ? std::string(what) : fmt::format("{}{}", function, what.substr(colon));
   return fmt::format("{} ({}){}", function, op, what.substr(colon));
 }
 

@@ -116,7 +116,8 @@ class HoistSearch {
   bool enter(Hoist& hoist) {
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
-    // Of no steps a mean is NaN, and what is told of it without one: a sum of nothing is 0.
+    // A loop without steps keeps its reductions behind it: their mean is NaN, and a stream would add multiples of that
+    // to sums around the mean, which are 0.
     if (p.cond || !p.length || p.lanes || *p.length == Dim(0)) return false;
     const auto carries = static_cast<std::size_t>(p.carries);
     if (loop.out.size() == carries) return false;

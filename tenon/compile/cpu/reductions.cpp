@@ -361,45 +361,45 @@ FunctionEmitter::Values FunctionEmitter::reduce_row(const kernel::Reduce& r, con
   if (left != Dim(0) && !masks) rest = partials(r, left.try_value().value_or(1), initial);
   const std::int64_t steps = whole.try_value().value_or(2 * run_of_sum * step) / step;
   const bool by_runs = steps >= 2 * run_of_sum && adds_reals(r);
-  over_inner(r, r.inner_vars.size() - 1, std::clamp<std::int64_t>(steps, 1, run_of_sum), unrolled, parts,
-             [&](const std::vector<Partials>& into) {
-               const auto whole_step = [&](Value* i, const std::vector<Partials>& own) { add_step(r, lanes, i, own); };
-               const auto whole_steps = [&] {
-                 if (by_runs) return in_runs(whole, step, run_of_sum, into, whole_step);
-                 loop(whole, step, [&](Value* i) { whole_step(i, into); });
-               };
-               if (masks && one_row)
-                 when_there_are(whole, [&] {
-                   open_parts(accumulators);
-                   whole_steps();
-                   close_parts();
-                 });
-               else
-                 whole_steps();
-               loop(
-                   vectors, lanes,
-                   [&](Value* i) {
-                     e_.set_lanes(var, i, static_cast<unsigned>(lanes));
-                     accumulate_one(r, into[0]);
-                   },
-                   whole);
-               if (!rest.empty() && left.known()) {
-                 e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
-                 accumulate_one(r, rest);
-               } else if (masks) {
-                 when_there_are(left, [&] {
-                   e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
-                   accumulate_one(r, into[0], &initial);
-                 });
-               } else if (!rest.empty()) {
-                 const auto some = [&](Value* i) {
-                   e_.set_lanes(var, i, 1);
-                   accumulate_one(r, rest);
-                 };
-                 loop(last, 1, some, vectors);
-               }
-               e_.set_lanes(var, b_.getInt64(0), 1);
-             });
+  const auto row = [&](const std::vector<Partials>& into) {
+    const auto whole_steps = [&] {
+      const auto add = [&](Value* i, const std::vector<Partials>& sums) { add_step(r, lanes, i, sums); };
+      if (by_runs) return in_runs(whole, step, run_of_sum, into, add);
+      loop(whole, step, [&](Value* i) { add(i, into); });
+    };
+    if (masks && one_row)
+      when_there_are(whole, [&] {
+        open_parts(accumulators);
+        whole_steps();
+        close_parts();
+      });
+    else
+      whole_steps();
+    loop(
+        vectors, lanes,
+        [&](Value* i) {
+          e_.set_lanes(var, i, static_cast<unsigned>(lanes));
+          accumulate_one(r, into[0]);
+        },
+        whole);
+    if (!rest.empty() && left.known()) {
+      e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
+      accumulate_one(r, rest);
+    } else if (masks) {
+      when_there_are(left, [&] {
+        e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
+        accumulate_one(r, into[0], &initial);
+      });
+    } else if (!rest.empty()) {
+      const auto some = [&](Value* i) {
+        e_.set_lanes(var, i, 1);
+        accumulate_one(r, rest);
+      };
+      loop(last, 1, some, vectors);
+    }
+    e_.set_lanes(var, b_.getInt64(0), 1);
+  };
+  over_inner(r, r.inner_vars.size() - 1, std::clamp<std::int64_t>(steps, 1, run_of_sum), unrolled, parts, row);
   if (!(masks && one_row)) close_parts();
   if (parts.empty()) parts.push_back(std::exchange(rest, {}));
   Values results;

@@ -289,7 +289,7 @@ void BlockPlanner::fill(Var v, const Place& to) {
   if (pending_[number]) stored(number);
   begin_nest(extent, true);
   block_.push_back(
-      kernel::Nest{nest_.vars, extent, {{to.slot, to.offset + *nest_.flat, element(number, {}), {}}}, true});
+      kernel::Nest{nest_.vars, nest_.extents, {{to.slot, to.offset + *nest_.flat, element(number, {}), {}}}, true});
 }
 
 void BlockPlanner::structure(const Eqn& eqn, LowerStructure::Kind kind) {

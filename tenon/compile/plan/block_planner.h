@@ -126,10 +126,10 @@ class BlockPlanner {
   // A nest that is being built.
   struct Building {
     std::vector<std::uint32_t> vars = {};
+    Sizes extents = {};  // of the variables
     std::vector<Expr> index = {};
-    Sizes sizes = {};
+    Sizes sizes = {};               // of the array
     std::optional<Expr> flat = {};  // the one variable of all elements
-    std::size_t unit_axes = 0;      // first ones, of one element
     bool identity_only = true;      // everything is read at the nest's own index
     std::map<Var, Expr> values = {};
     // By variable and index, which is kept alive: it is the key.

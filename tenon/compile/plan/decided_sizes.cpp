@@ -202,7 +202,7 @@ void BlockPlanner::all_true(Var y) {
   begin_nest({number}, true);
   const bool yes = true;
   block_.push_back(kernel::Nest{
-      nest_.vars, {number}, {{to.slot, to.offset + *nest_.flat, kernel::constant(DType::bool_, &yes), {}}}, true});
+      nest_.vars, nest_.extents, {{to.slot, to.offset + *nest_.flat, kernel::constant(DType::bool_, &yes), {}}}, true});
   places_[y] = to;
 }
 
@@ -212,13 +212,12 @@ void BlockPlanner::count(const Eqn& eqn) {
   const Dim number = program_.type(y).shape[0];
   begin_nest(sizes(mask), false);
   Expr chosen = element(mask, nest_.index);
-  const bool flat = nest_.identity_only && sizes(mask).size() > 1;
-  if (flat) {
+  if (nest_.identity_only && sizes(mask).size() > 1) {
     begin_nest(sizes(mask), true);
     chosen = element(mask, nest_.index);
   }
   block_.push_back(kernel::Reduce{.inner_vars = nest_.vars,
-                                  .inner_sizes = flat ? Sizes{elements_of(program_.type(mask))} : sizes(mask),
+                                  .inner_sizes = nest_.extents,
                                   .combine = kernel::Combine::add,
                                   .initial = zero,
                                   .value = kernel::convert(DType::i64, chosen),

@@ -173,7 +173,7 @@ kernel::Block BlockPlanner::nests_of_parts(Var v) {
     at[axis] = at[axis] + begin;
     const Expr offset = place.offset + kernel_offset(program_.type(v), at);
     if (kernel::product_of(extent) != Dim(0))
-      nests.push_back(kernel::Nest{nest_.vars, extent, {{place.slot, offset, value, {}}}, true, line_of(v)});
+      nests.push_back(kernel::Nest{nest_.vars, nest_.extents, {{place.slot, offset, value, {}}}, true, line_of(v)});
     begin = begin + kernel::size(extent[axis]);
   }
   return nests;
@@ -181,11 +181,7 @@ kernel::Block BlockPlanner::nests_of_parts(Var v) {
 
 kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat) {
   begin_nest(extent, flat);
-  const auto first = static_cast<std::ptrdiff_t>(nest_.unit_axes);
-  kernel::Nest nest{{nest_.vars.begin() + first, nest_.vars.end()},
-                    flat ? Sizes{elements_of(program_.type(group[0]))} : Sizes(extent.begin() + first, extent.end()),
-                    {},
-                    true};
+  kernel::Nest nest{nest_.vars, nest_.extents, {}, true};
   for (Var o : group) {
     const Place& place = group_place(o);
     pending_[o] = false;  // its own expression, not a load of it
@@ -200,19 +196,22 @@ kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const Sizes
 
 void BlockPlanner::begin_nest(const Sizes& extent, bool flat) {
   nest_ = {.sizes = extent};
-  if (flat) {
+  const auto add_variable = [&](const Dim& size) {
     nest_.vars.push_back(planner_.fresh_var());
-    nest_.flat = kernel::variable(nest_.vars[0]);
+    nest_.extents.push_back(size);
+    return kernel::variable(nest_.vars.back());
+  };
+  if (flat) {
+    nest_.flat = add_variable(kernel::product_of(extent));
     nest_.index = from_row_major<Expr>(extent, *nest_.flat);
     for (Expr& e : nest_.index) e = nest_.shared(e);
     return;
   }
-  // First axes of one element are none of the nest's: its rows are those of the next, as of an array without them.
-  while (nest_.unit_axes + 1 < extent.size() && extent[nest_.unit_axes] == Dim(1)) ++nest_.unit_axes;
-  for (std::size_t i = 0; i < extent.size(); ++i) {
-    nest_.vars.push_back(planner_.fresh_var());
-    nest_.index.push_back(i < nest_.unit_axes ? Expr(0) : kernel::variable(nest_.vars.back()));
-  }
+  // First axes of one element have no variable: the nest's rows are those of the next, as of an array without them.
+  std::size_t first = 0;
+  while (first + 1 < extent.size() && extent[first] == Dim(1)) ++first;
+  nest_.index.assign(first, Expr(0));
+  for (std::size_t i = first; i < extent.size(); ++i) nest_.index.push_back(add_variable(extent[i]));
 }
 
 // Of strict sums and products of floats: element after element, in the order of the operand's. Else in any order.
@@ -253,11 +252,12 @@ void BlockPlanner::reduction(const Eqn& eqn) {
   const auto accumulated = [&](const Expr& x) { return is_narrow(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
   r.value = accumulated(r.value);
   std::vector<Expr> outer;
+  const std::size_t first = extent.size() - nest_.vars.size();  // axis that has a variable
   for (std::size_t i = 0; i < extent.size(); ++i) {
     const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
     if (!inner) outer.push_back(nest_.index[i]);
-    if (!inner && i < nest_.unit_axes) continue;
-    (inner ? r.inner_vars : r.outer_vars).push_back(nest_.vars[i]);
+    if (!inner && i < first) continue;
+    (inner ? r.inner_vars : r.outer_vars).push_back(i < first ? planner_.fresh_var() : nest_.vars[i - first]);
     (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
   }
   const bool flat = nest_.identity_only && r.outer_vars.empty() && extent.size() > 1 &&
@@ -266,7 +266,7 @@ void BlockPlanner::reduction(const Eqn& eqn) {
     begin_nest(extent, true);
     r.value = accumulated(element(x, nest_.index));
     r.inner_vars = nest_.vars;
-    r.inner_sizes = {elements_of(in[0])};
+    r.inner_sizes = nest_.extents;
   }
   const Place to = place_for(y);
   r.slot = to.slot;
@@ -381,7 +381,7 @@ BlockPlanner::LaidOut BlockPlanner::laid_out(Var b, std::span<const std::int64_t
   for (std::size_t i = 0; i < axes.size(); ++i) index[static_cast<std::size_t>(axes[i])] = nest_.index[i];
   const Expr value = element(b, index);
   block_.push_back(
-      kernel::Nest{nest_.vars, nest_.sizes, {{to.slot, kernel_offset(type, nest_.index), value, {}}}, true});
+      kernel::Nest{nest_.vars, nest_.extents, {{to.slot, kernel_offset(type, nest_.index), value, {}}}, true});
   return {to, type};
 }
 
@@ -419,11 +419,12 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
       const Expr next = term(k);
       sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;
     });
-    block_.push_back(kernel::Nest{nest_.vars, extent, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
+    block_.push_back(
+        kernel::Nest{nest_.vars, nest_.extents, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
     return;
   }
   kernel::Reduce r{.outer_vars = nest_.vars,
-                   .outer_sizes = extent,
+                   .outer_sizes = nest_.extents,
                    .inner_sizes = form.sum_sizes,
                    .combine = logical ? kernel::Combine::or_ : kernel::Combine::add,
                    .slot = to.slot,

@@ -66,7 +66,7 @@ void BlockPlanner::update(const Eqn& eqn) {
   }
   const Expr value = element(part, nest_.index);
   block_.push_back(
-      kernel::Nest{nest_.vars, extent, {{to.slot, to.offset + row_major<Expr>(whole, index), value, {}}}, true});
+      kernel::Nest{nest_.vars, nest_.extents, {{to.slot, to.offset + row_major<Expr>(whole, index), value, {}}}, true});
   places_[eqn.out[0]] = to;
 }
 
@@ -93,7 +93,7 @@ void BlockPlanner::scatter(const Eqn& eqn) {
   const Expr offset = to.offset + row_major<Expr>(type.shape.dims(), target.index);
   Expr value = element(eqn.in[2], nest_.index);
   if (form.combine) value = kernel::binary(*form.combine, kernel::load(to.slot, type.dtype, offset), value);
-  kernel::Nest nest{nest_.vars, extent, {{to.slot, offset, value, target.inside}}, false};
+  kernel::Nest nest{nest_.vars, nest_.extents, {{to.slot, offset, value, target.inside}}, false};
   const bool rounds = form.combine == kernel::Binary::add || form.combine == kernel::Binary::mul;
   nest.combines = form.combine && !(rounds && is_inexact(type.dtype) && eqn.numerics == Numerics::strict);
   block_.push_back(std::move(nest));
