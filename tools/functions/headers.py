@@ -23,46 +23,38 @@ class Parameter:
 
 
 @dataclasses.dataclass
-class Function:
+class Declared:
     space: str  # the namespace inside tenon, "" for tenon itself
     name: str
+
+    @property
+    def cpp(self):
+        return f"{self.space}::{self.name}" if self.space else self.name
+
+
+@dataclasses.dataclass
+class Function(Declared):
     result: str
     parameters: list[Parameter]
     doc: str
     header: str
 
-    @property
-    def cpp(self):
-        return f"{self.space}::{self.name}" if self.space else self.name
-
 
 @dataclasses.dataclass
-class Class:
+class Class(Declared):
     """A class of its public functions; a `record` is one whose members are public."""
 
-    space: str
-    name: str
     functions: list[Function]
     record: bool
     header: str
 
-    @property
-    def cpp(self):
-        return f"{self.space}::{self.name}" if self.space else self.name
-
 
 @dataclasses.dataclass
-class Object:
+class Object(Declared):
     """A constant of a type: a distribution."""
 
-    space: str
-    name: str
     type: str
     header: str
-
-    @property
-    def cpp(self):
-        return f"{self.space}::{self.name}" if self.space else self.name
 
 
 @dataclasses.dataclass
