@@ -24,6 +24,7 @@
 #include "tenon/rewrite/collapse_loops.h"
 #include "tenon/rewrite/collapse_turns.h"
 #include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/delay_splits.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/fold_tables.h"
@@ -63,6 +64,7 @@ std::span<const ProgramPass> compile_passes() {
         {"collapse_loops", "loops of which each step is a loop, as one", collapse_loops},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
+        {"delay_splits", "reshapes that divide the steps of a loop, behind what reads them", delay_splits},
         {"stack_updates", "rows that a loop writes one after the other as a stack of what its steps give",
          stack_updates},
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},

@@ -7,6 +7,7 @@
 #include "tenon/base/settings.h"
 #include "tenon/ir/estimate.h"
 #include "tenon/ops/control/loop_edit.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -14,12 +15,34 @@
 namespace tenon {
 namespace {
 
-// Whether its results take less room than what it computes takes time: reductions and products.
-bool condenses(const Program& program, const Eqn& eqn) {
-  if (is_product(*eqn.op)) return true;
-  return rule_of<LowerReduction>(*eqn.op) != nullptr &&
-         estimated_elements(program, eqn.out) < estimated_elements(program, eqn.in);
-}
+// Of eqns of constants in the order of a body: whether storing the results costs less than making them in each step.
+class PaysBeforeLoop {
+ public:
+  explicit PaysBeforeLoop(const Program& body) : body_(body), stored_(body.vars(), 0) {
+    for (const Var v : body.inputs()) stored_[v] = estimated_elements(body.type(v));
+  }
+
+  bool operator()(const Eqn& eqn) {
+    constexpr double dear = 4, widened = 2;  // operations an element; times what lies in memory anyway
+    double source = 0;
+    for (const Var v : eqn.in) source = std::max(source, stored_[v]);
+    const double elements = estimated_elements(body_, eqn.out);
+    bool pays = true;  // products, factors, orders, loops
+    if (rule_of<LowerReduction>(*eqn.op) != nullptr) {
+      pays = elements < estimated_elements(body_, eqn.in);
+    } else if (is_element(eqn)) {
+      if (eqn.in.empty()) source = elements;
+      pays = !eqn.in.empty() && elements <= widened * source && element_form(body_, eqn).operations >= dear;
+    }
+    // What does not go is made of as much as lies in memory for it: pairs of rows are made of the rows.
+    for (const Var v : eqn.out) stored_[v] = pays || !is_element(eqn) ? estimated_elements(body_.type(v)) : source;
+    return pays;
+  }
+
+ private:
+  const Program& body_;
+  std::vector<double> stored_;  // elements of the largest array that a variable is made of
+};
 
 // Whether an eqn tells a size of these, in its params or the types of its results.
 bool tells(const Program& body, const Eqn& eqn, const std::set<SizeVar>& sizes) {
@@ -45,6 +68,7 @@ Going going(const LoopParams& p, const Mask& of, Pays pays) {
   std::vector<bool> depends(body.vars(), true), goes(body.vars(), false);
   for (std::size_t i = 0; i < of.size(); ++i) depends[body.inputs()[i]] = !of[i];
   std::vector<const Eqn*> pure;
+  std::vector<bool> paying;   // of each of these
   std::set<SizeVar> decided;  // by data, in the body: outside there is no such size
   for (const Eqn& eqn : body.eqns()) {
     decided.insert(eqn.new_sizes.begin(), eqn.new_sizes.end());
@@ -54,12 +78,13 @@ Going going(const LoopParams& p, const Mask& of, Pays pays) {
       continue;
     for (const Var v : eqn.out) depends[v] = false;
     pure.push_back(&eqn);
+    paying.push_back(pays(eqn));
   }
   Going found;
   std::vector<bool> needed(body.vars(), false);
   for (std::size_t i = pure.size(); i-- > 0;) {
     const Eqn& eqn = *pure[i];
-    const bool paid = pays(eqn);
+    const bool paid = paying[i];
     const bool read = std::ranges::any_of(eqn.out, [&](Var v) { return needed[v]; });
     if (!paid && !read) continue;
     for (const Var v : eqn.in) needed[v] = true;
@@ -103,7 +128,7 @@ Mask first(std::int64_t count, std::size_t of) {
 }
 
 Going invariants_of(const LoopParams& p) {
-  return going(p, first(p.consts, p.body->inputs().size()), [&](const Eqn& eqn) { return condenses(*p.body, eqn); });
+  return going(p, first(p.consts, p.body->inputs().size()), PaysBeforeLoop(*p.body));
 }
 Arrays with_invariants(const LoopParams& p, const Going& going, const Arrays& operands) {
   Replay before(*p.body, p.body_sizes);

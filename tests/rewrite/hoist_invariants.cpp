@@ -87,10 +87,46 @@ TEST(HoistInvariants, WhatACarryMakesStays) {
                  "sum", 1, 1, x, w);
 }
 
-TEST(HoistInvariants, ElementwiseOpsStay) {
+TEST(HoistInvariants, DearElementwiseOps) {
   expect_hoisted(
-      [](const Array& x, const Array& w) { return fori_loop(0, 4, [&](Array, Array c) { return c + sin(w(0)); }, x); },
-      "sin", 1, 1, x, w);
+      [](const Array& x, const Array& w) {
+        return fori_loop(0, 4, [&](Array, Array c) { return c + sin(exp(w(0))) * 2.0; }, x);
+      },
+      "sin", 1, 0, x, w);
+}
+
+TEST(HoistInvariants, CheapElementwiseOpsStay) {
+  expect_hoisted(
+      [](const Array& x, const Array& w) {
+        return fori_loop(0, 4, [&](Array, Array c) { return sin(c + (w(0) - w(1))); }, x);
+      },
+      "sub", 1, 1, x, w);
+}
+
+TEST(HoistInvariants, WhatIsMuchLargerThanWhatItIsMadeOfStays) {
+  const Array rows = wave({7, 1}, 0.3);
+  const auto f = [&](auto of) {
+    return [=](const Array& rows, const Array&) {
+      return fori_loop(
+          0, 4, [&](Array, Array c) { return sin(c + sum(exp(of(rows)) * c, 1)); }, zeros({7}, DType::f64));
+    };
+  };
+  const auto pairs = [](const Array& rows) { return -square(rows - transpose(rows)); };
+  expect_hoisted(f(pairs), "exp", 1, 1, rows, w);
+  expect_hoisted(f([&](const Array& rows) { return pairs(rows) + dot(rows, transpose(rows)); }), "exp", 1, 0, rows, w);
+}
+
+TEST(HoistInvariants, OrdersFactorsAndLoops) {
+  const auto f = [](auto of) {
+    return [=](const Array& x, const Array& w) {
+      return fori_loop(0, 4, [&](Array, Array c) { return sin(c + of(w)); }, x);
+    };
+  };
+  expect_hoisted(f([](const Array& w) { return sort(w, 0)(0); }), "sort", 1, 0, x, w);
+  expect_hoisted(f([](const Array& w) { return linalg::inv(w + 3.0 * eye(3, DType::f64))(1); }), "solve", 1, 0, x, w);
+  const auto walk = [](const Array& w) { return fori_loop(0, 3, [&](Array, Array d) { return cos(d + w(1)); }, w(0)); };
+  expect_hoisted(f(walk), "cos", 1, 1, x, w);
+  EXPECT_EQ(hoist_invariants(inline_calls(trace(f(walk))(x, w)))->eqns().back().op, &loop_op());
 }
 
 TEST(HoistInvariants, LoopsThatRunNoStep) {
