@@ -116,7 +116,7 @@ Arrays without(const LoopParams& p, const Arrays& operands, const Going& going, 
   const auto write = [&](LoopEdit::Step& step) {
     for (const auto& [v, added] : given) step.old.set(v, step.at(added));
     for (const Eqn& eqn : p.body->eqns())
-      if (eqn.out.empty() || !given.contains(eqn.out[0])) step.old.bind_eqn(eqn);
+      if (std::ranges::none_of(eqn.out, [&](Var v) { return given.contains(v); })) step.old.bind_eqn(eqn);
   };
   return edit.build(write).results;
 }
