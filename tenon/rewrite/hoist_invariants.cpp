@@ -57,7 +57,8 @@ bool tells(const Program& body, const Eqn& eqn, const std::set<SizeVar>& sizes) 
 // The eqns of a body that go, with what they read.
 struct Going {
   std::vector<const Eqn*> eqns;
-  std::vector<Var> given;  // what the body reads of them
+  std::vector<Var> given;      // what the body reads of them
+  std::set<const Eqn*> stays;  // that the body has still
   bool empty() const { return given.empty(); }
 };
 
@@ -97,9 +98,12 @@ Going going(const LoopParams& p, const Mask& of, Pays pays) {
   for (const Var v : body.outputs()) read[v] = true;
   for (std::size_t i = body.eqns().size(); i-- > 0;) {
     const Eqn& eqn = body.eqns()[i];
-    const bool stays = std::ranges::none_of(eqn.out, [&](Var v) { return goes[v]; });
-    if (stays && (effect_of(eqn) != Effect::none || std::ranges::any_of(eqn.out, [&](Var v) { return read[v]; })))
-      for (const Var v : eqn.in) read[v] = true;
+    const bool gone = std::ranges::any_of(eqn.out, [&](Var v) { return goes[v]; });
+    const bool needed_here = effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
+                             std::ranges::any_of(eqn.out, [&](Var v) { return read[v]; });
+    if (gone || !needed_here) continue;
+    found.stays.insert(&eqn);
+    for (const Var v : eqn.in) read[v] = true;
   }
   for (const Eqn* eqn : found.eqns)
     for (const Var v : eqn->out)
@@ -116,7 +120,7 @@ Arrays without(const LoopParams& p, const Arrays& operands, const Going& going, 
   const auto write = [&](LoopEdit::Step& step) {
     for (const auto& [v, added] : given) step.old.set(v, step.at(added));
     for (const Eqn& eqn : p.body->eqns())
-      if (std::ranges::none_of(eqn.out, [&](Var v) { return given.contains(v); })) step.old.bind_eqn(eqn);
+      if (going.stays.contains(&eqn)) step.old.bind_eqn(eqn);
   };
   return edit.build(write).results;
 }

@@ -8,9 +8,11 @@
 
 #include "tenon/api/rewrites.h"
 #include "tenon/base/pass.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/simplify.h"
 #include "tenon/rewrite/verify_rule.h"
+#include "tenon/transform/transforms.h"
 #include "tests/error_message.h"
 #include "tests/fuzzing.h"
 #include "tests/rewrite/same.h"
@@ -193,10 +195,68 @@ TEST(Simplify, ReadsSlicesWhereIndicesCount) {
 }
 
 TEST(Simplify, SolvesInPlaceOfInverting) {
-  const Array a = {{2.0f, 1.0f}, {0.0f, 3.0f}}, b = {{1.0f, 2.0f}, {3.0f, 4.0f}};
-  const auto ops = simplified([](Array a, Array b) { return tn::matmul(tn::inv(a), b); }, a, b);
-  EXPECT_EQ(std::ranges::count(ops, "dot"), 0);
-  EXPECT_EQ(std::ranges::count(ops, "solve"), 1);
+  const Array a = {{2.0f, 1.0f}, {0.0f, 3.0f}}, b = {{1.0f, 2.0f}, {3.0f, 4.0f}}, batch = tn::stack({a, b + a}, 0);
+  const auto solves = [&](auto f, const Array& x, const Array& y) {
+    const auto ops = ops_of(simplify(inline_calls(traced(f, x, y))));
+    EXPECT_EQ(std::ranges::count(ops, "dot"), 0) << ::testing::PrintToString(ops);
+    EXPECT_EQ(std::ranges::count(ops, "solve"), 1);
+    EXPECT_TRUE(tn::allclose(tn::jit(f)(x, y), f(x, y), 1e-5, 1e-5));
+  };
+  solves([](Array a, Array b) { return tn::matmul(tn::inv(a), b); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(b, tn::inv(a)); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(b(0), tn::inv(a)); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(tn::transpose(tn::inv(a)), b(0)); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(-tn::inv(a) / 2.0f, b); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(tn::inv(a) * b(0), b); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(tn::inv(a) * tn::expand_dims(b(0), 1), b); }, a, b);
+  solves([](Array a, Array b) { return tn::matmul(tn::inv(a), b); }, batch, b);
+  solves([](Array a, Array b) { return tn::einsum("bij,bjk->bik", tn::inv(a), b); }, batch, batch);
+  const auto one = [](Array a, Array b) { return tn::matmul(tn::inv(a), b); };
+  solves([=](Array a, Array b) { return tn::vmap(one)(a, b); }, batch, b);
+  solves([=](Array a, Array b) { return tn::vmap(one, {.in_axes = {tn::none, 0}})(a, b); }, a, batch);
+  solves([=](Array a, Array b) { return tn::vmap(one, {.in_axes = {0, tn::none}})(a, b); }, batch, b);
+  // What else reads an inverse has it anyway.
+  const auto twice = simplified([](Array a, Array b) { return tn::matmul(tn::inv(a), b) + tn::inv(a); }, a, b);
+  EXPECT_EQ(std::ranges::count(twice, "solve"), 1);
+}
+
+TEST(Simplify, ReordersChainsOfScaledProductsAndTheirDerivatives) {
+  const std::int64_t n = 40;
+  const Array a = tn::reshape(tn::sin(tn::arange(n * n, tn::DType::f64)), {n, n}), b = tn::cos(a), v = a(0) + 2.0;
+  // How many of the products have n^3 multiplications.
+  const auto cubes = [&](auto f) {
+    const ProgramRef p = simplify(inline_calls(traced(f, a, b, v)));
+    std::int64_t count = 0;
+    for (const Eqn& eqn : p->eqns()) {
+      if (!is_product(*eqn.op)) continue;
+      const ProductForm form = product_form(eqn.params, p->type(eqn.in[0]), p->type(eqn.in[1]));
+      count += !form.contract_a.empty() && p->type(eqn.out[0]).shape.elements() == Dim(n * n);
+    }
+    EXPECT_TRUE(tn::allclose(tn::jit(f)(a, b, v), f(a, b, v), 1e-10, 1e-10));
+    return count;
+  };
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(tn::matmul(a, b) / 2.0, v); }), 0);
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(-tn::matmul(a, b) * 3.0, v); }), 0);
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(tn::matmul(a, b) / v(0), v); }), 0);
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(tn::matmul(a, b) * v, v); }), 0);
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(tn::matmul(a, b) * tn::expand_dims(v, 1), v); }),
+            0);
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) { return tn::matmul(v, tn::matmul(a, b) / tn::expand_dims(v, 1)); }),
+            0);
+  const auto loss = [](Array a, Array b, Array v) {
+    return tn::sum(tn::square(tn::matmul(tn::matmul(a, b) / 2.0, v)));
+  };
+  EXPECT_EQ(cubes([=](Array a, Array b, Array v) {
+              const auto [da, db, dv] = tn::grad<0, 1, 2>(loss)(a, b, v);
+              return da + db + dv;
+            }),
+            0);
+  // A result is computed anyway.
+  EXPECT_EQ(cubes([](Array a, Array b, Array v) {
+              const Array ab = tn::matmul(a, b);
+              return tn::matmul(ab, v) + ab;
+            }),
+            1);
 }
 
 TEST(Simplify, LeavesStrictEqnsAsTheyAreSummed) {

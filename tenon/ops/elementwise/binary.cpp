@@ -497,6 +497,7 @@ Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact =
 const OpInfo& add_op() { return add_info; }
 const OpInfo& sub_op() { return sub_info; }
 const OpInfo& mul_op() { return mul_info; }
+const OpInfo& div_op() { return div_info; }
 const OpInfo& select_op() { return select_info; }
 const OpInfo& max_op() { return max_info; }
 const OpInfo& lt_op() { return lt_info; }

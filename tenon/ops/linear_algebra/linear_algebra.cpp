@@ -15,6 +15,7 @@
 #include "tenon/ops/linear_algebra/factors/matrices.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/runtime/linear_algebra/factors.h"
 
 namespace tenon {
@@ -360,6 +361,8 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
       triangular_of(m, right, {options.lower, options.transpose_a != !options.left_side, options.unit_diagonal});
   return x.narrow(options.left_side ? made : transposed(made));
 }
+
+const OpInfo& solve_op() { return solve_info; }
 
 Array solve(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "solve");

@@ -14,6 +14,10 @@ const OpInfo& combining_op(kernel::Combine combine);
 // What an eqn may update where it is, if nothing reads it later: which of its operands.
 bool may_overwrite(const Eqn& eqn, std::size_t operand);
 
+const OpInfo& div_op();
+// x with a·x = b, of a batch of matrices: a, b.
+const OpInfo& solve_op();
+
 // x without its derivative.
 const OpInfo& stop_gradient_op();
 
