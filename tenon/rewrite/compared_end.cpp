@@ -2,6 +2,7 @@
 
 #include "tenon/ir/literal.h"
 #include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
@@ -76,12 +77,20 @@ class Comparisons {
     const Eqn* of = extremum ? maker(extremum->of) : nullptr;
     while (of != nullptr && of->op == &reshape_op()) of = maker(of->in[0]);
     const auto best = of == nullptr ? std::nullopt : reduction_of(*of, program_);
-    if (!best || of->in[0] != found->in[0] || best->axes != form.axes ||
+    if (!best || !is_extremum_of(*of, *best, found->in[0], form.axes) ||
         (best->combine != kernel::Combine::max && best->combine != kernel::Combine::min))
       return {};
     end.of = {{found->in[0], {}}};
     end.reference = of->out[0];
     return ComparedEnd{std::move(end), found->in[1]};
+  }
+  // Of the same elements, or of all there are, in whatever shape.
+  bool is_extremum_of(const Eqn& best, const ReductionForm& form, Var elements,
+                      const std::vector<std::int64_t>& axes) const {
+    if (best.in[0] == elements) return form.axes == axes;
+    const Eqn* made = maker(elements);
+    return is(made, reshape_op()) && made->in[0] == best.in[0] && form.axes.size() == type(best.in[0]).rank() &&
+           axes.size() == type(elements).rank();
   }
   // 0 1 2 … along an axis, whatever the others are.
   bool counts_along(Var v, std::int64_t axis) const {

@@ -15,12 +15,14 @@ bool is_view(const Eqn& eqn) {
   return eqn.op == &transpose_op() || eqn.op == &reshape_op() || eqn.op == &slice_op() || eqn.op == &broadcast_op();
 }
 
+bool is_reduction(const Eqn& eqn) { return rule_of<LowerReduction>(*eqn.op) != nullptr && eqn.in.size() == 1; }
+
 // Directly, or behind elementwise ops.
 bool has_views_of_views(const Program& program) {
   std::vector<bool> viewed(program.vars(), false);
   for (const Eqn& eqn : program.eqns()) {
     const auto reads = [&] { return std::ranges::any_of(eqn.in, [&](Var v) { return viewed[v]; }); };
-    if (is_view(eqn) && reads()) return true;
+    if ((is_view(eqn) || is_reduction(eqn)) && reads()) return true;
     if (is_view(eqn) || concatenated_axis(eqn) || (is_elementwise(eqn) && reads())) viewed[eqn.out[0]] = true;
     bool nested = false;
     eqn.params.visit_programs([&](const ProgramRef& p) { nested = nested || (p && has_views_of_views(*p)); });
@@ -223,6 +225,7 @@ class Composer {
     const EqnScope place(eqn);
     auto id = composed_view(eqn);
     if (!id) id = transposed_behind(eqn);
+    if (!id) id = reduced_before(eqn);
     if (id) {
       replay_.set(eqn.out[0], views_.array(*id));
       ids_[eqn.out[0]] = *id;
@@ -261,6 +264,24 @@ class Composer {
     for (const Var v : eqn.in) operands.push_back(views_.array(views_.transposed(id_of(v), back)));
     const Views::Id result = views_.value(bind_op(*eqn.op, replay_.params(eqn), operands)[0]);
     return views_.transposed(result, permutation);
+  }
+
+  // A reduction of a transpose is the transpose of one, where that takes the elements in the same order.
+  std::optional<Views::Id> reduced_before(const Eqn& eqn) {
+    if (!is_reduction(eqn)) return {};
+    const Permutation permutation = views_.permutation(id_of(eqn.in[0]));
+    if (permutation.empty()) return {};
+    const Type in[]{replay_.type(eqn.in[0])};
+    const ReductionForm form = rule_of<LowerReduction>(*eqn.op)->rule(replay_.params(eqn), in);
+    std::vector<std::int64_t> axes;
+    Permutation left;
+    for (std::size_t i = 0; i < permutation.size(); ++i)
+      (std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i)) ? axes : left).push_back(permutation[i]);
+    if (!std::ranges::is_sorted(axes)) return {};
+    const Array whole = views_.array(views_.transposed(id_of(eqn.in[0]), inverse_permutation(permutation)));
+    const Views::Id reduced = views_.value(bind1(*eqn.op, reduction_params(axes), {whole}));
+    for (std::int64_t& axis : left) axis -= std::ranges::count_if(axes, [=](std::int64_t a) { return a < axis; });
+    return views_.transposed(reduced, left);
   }
 
   Views::Id id_of(Var v) {

@@ -107,13 +107,12 @@ class LoopRebuild {
     if (combine != kernel::Combine::max && combine != kernel::Combine::min) return {};
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       const StreamEnd& other = hoist_.ends[i];
-      if (other.kind != StreamEnd::Kind::exponentials && other.kind != StreamEnd::Kind::first_index) continue;
-      const auto held = other.kind == StreamEnd::Kind::exponentials
-                            ? kernel::Combine::max
-                            : reduction_of(*maker(*other.reference), program_)->combine;
-      if (held == combine && other.of[0].var == end.of[0].var && other.of[0].steps == end.of[0].steps &&
-          other.axes == end.axes)
-        return i;
+      const bool holds =
+          other.kind == StreamEnd::Kind::exponentials
+              ? combine == kernel::Combine::max && other.of[0].var == end.of[0].var &&
+                    other.of[0].steps == end.of[0].steps && other.axes == end.axes
+              : other.kind == StreamEnd::Kind::first_index && *other.reference == program_.eqns()[end.eqn].out[0];
+      if (holds) return i;
     }
     return {};
   }
@@ -153,10 +152,17 @@ class LoopRebuild {
     return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
   }
 
+  // 0 1 2 … along another axis than that of the steps.
+  bool counts_elsewhere(const Along& along) const {
+    const Eqn* eqn = maker(along.var);
+    const auto counted = eqn == nullptr ? std::nullopt : counted_axis(*eqn);
+    return counted && *counted != along.steps.axis;
+  }
   // Whether a value is the same at every step: made by broadcasts over the steps.
   bool is_same_at_each(const Along& along) {
     if (const auto known = same_.find(key(along)); known != same_.end()) return known->second;
     const Eqn* eqn = maker(along.var);
+    if (counts_elsewhere(along)) return true;
     const auto inner = eqn != nullptr ? operand_axis(*eqn, along.steps.axis) : std::nullopt;
     const auto size = [&](Var v, std::int64_t axis) { return program_.type(v).shape[static_cast<std::size_t>(axis)]; };
     const bool same = inner && (!*inner || (size(eqn->in[0], **inner) == size(along.var, along.steps.axis) &&
@@ -194,6 +200,7 @@ class LoopRebuild {
         numbered_.emplace(key(along), by_step(along, replay));
       return;
     }
+    if (counts_elsewhere(along)) return;
     const Eqn& eqn = *maker(along.var);
     const auto inner = *operand_axis(eqn, along.steps.axis);
     for (Var v : eqn.in) {
@@ -453,6 +460,12 @@ class LoopRebuild {
       return step.parts.emplace(key(along), row_at(found->second, step.number - size_as_array(along.steps.first)))
           .first->second;
     const Eqn& eqn = *maker(along.var);
+    if (counts_elsewhere(along)) {
+      const Type whole = replay.type(along.var);
+      const std::int64_t axis = step_axes(along.steps, {*counted_axis(eqn)})[0];
+      return step.parts.emplace(key(along), iota(whole.dtype, step_shape(whole.shape, along.steps), axis))
+          .first->second;
+    }
     const auto inner = *operand_axis(eqn, along.steps.axis);
     if (!inner) {
       const auto given = step.whole.find(eqn.in[0]);

@@ -316,10 +316,12 @@ class HoistSearch {
     const std::vector<std::int64_t> inner(form->axes.begin() + 1, form->axes.end());
     return StreamEnd{e, StreamEnd::Kind::part, {{eqn.in[0], *steps}}, inner, {}, {}, {}};
   }
-  // A step that sums all that it has is one for one thread.
+  // A step that sums all that it has is one for one thread, unless it has so little that it is one anyway.
   bool is_one_number(std::size_t e) const {
+    constexpr double few = 4096;  // elements
     const Eqn& eqn = program_.eqns()[e];
-    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, *steps(eqn.out[0])).rank() == 0;
+    return reduction_of(eqn, program_) && step_shape(type(eqn.out[0]).shape, *steps(eqn.out[0])).rank() == 0 &&
+           (blocks_are_small() || estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements()) > few);
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.

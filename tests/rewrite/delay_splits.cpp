@@ -18,16 +18,6 @@ namespace {
 
 constexpr std::int64_t split_chunks = 3, split_steps = 4, split_rows = 2, split_width = 5;
 
-// The most elements of what eqns outside of loops make, but for views.
-std::int64_t most_elements(const Program& p) {
-  std::int64_t most = 0;
-  for (const Eqn& eqn : p.eqns())
-    for (const Var v : eqn.out)
-      if (p.type(v).is_array() && eqn.op != &reshape_op() && eqn.op != &broadcast_op())
-        most = std::max(most, p.type(v).shape.elements().value());
-  return most;
-}
-
 struct SplitCase {
   const char* name;
   std::function<Array(const Array& ys, const Array& xs)> f;  // of stacks [chunks, steps, rows, width]

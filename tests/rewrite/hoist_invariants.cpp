@@ -127,7 +127,8 @@ TEST(HoistInvariants, OrdersFactorsAndLoops) {
   const auto walk = [](const Array& w) { return fori_loop(0, 3, [&](Array, Array d) { return cos(d + w(1)); }, w(0)); };
   expect_hoisted(f(walk), "cos", 1, 1, x, w);
   EXPECT_EQ(hoist_invariants(inline_calls(trace(f(walk))(x, w)))->eqns().back().op, &loop_op());
-  expect_hoisted(f([](const Array& w) { return cumsum(w, 0)(0); }), "loop", 1, 0, x, w);  // whose last sum nothing reads
+  expect_hoisted(f([](const Array& w) { return cumsum(w, 0)(0); }), "loop", 1, 0, x,
+                 w);  // whose last sum nothing reads
 }
 
 TEST(HoistInvariants, LoopsThatRunNoStep) {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <tuple>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -29,6 +31,16 @@ inline std::vector<Value> waves_for(const Program& p) {
 inline constexpr auto case_and_dtype = [](const auto& info) {
   return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
 };
+
+// The most elements of what eqns outside of regions make, but for views.
+inline std::int64_t most_elements(const Program& p) {
+  std::int64_t most = 0;
+  for (const Eqn& eqn : p.eqns())
+    for (const Var v : eqn.out)
+      if (p.type(v).is_array() && eqn.op != &reshape_op() && eqn.op != &broadcast_op() && eqn.op != &transpose_op())
+        most = std::max(most, p.type(v).shape.elements().value());
+  return most;
+}
 
 // What a scan stacks whose state is sin(state + row).
 inline Array stacked_sines(const Array& x) {

@@ -1,0 +1,97 @@
+// Reductions of what loops stack, through all passes: nothing as large as the stack is made.
+#include <gtest/gtest.h>
+
+#include "tenon/compile/pipeline.h"
+#include "tenon/rewrite/pass.h"
+#include "tenon/transform/transforms.h"
+#include "tests/rewrite/same.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t stream_steps = 12, stream_rows = 5, stream_width = 7;
+
+Array stream_of(const Array& h, const Array& xs, const ScanOptions& options = {}) {
+  const auto step = [](const Array& c, const Array& x) {
+    const Array next = sin(c + x);
+    return std::pair(next, next);
+  };
+  return scan(step, h, xs, options).second;
+}
+
+struct StreamedCase {
+  const char* name;
+  std::function<Array(const Array& h, const Array& xs)> f;  // [rows, width], [steps, rows, width]
+};
+Array with_rows(const Array& x) { return expand_dims(x, 1); }
+
+const StreamedCase streamed_cases[]{
+    {"MeanSquare", [](const Array& h, const Array& xs) { return mean(square(stream_of(h, xs))); }},
+    {"OverSteps", [](const Array& h, const Array& xs) { return prod(stream_of(h, xs), 0); }},
+    {"OverWhatStepsHave", [](const Array& h, const Array& xs) { return sum(stream_of(h, xs), {1, 2}); }},
+    {"LogSumExp", [](const Array& h, const Array& xs) { return logsumexp(stream_of(h, xs), 0); }},
+    {"Variance", [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0); }},
+    {"ArgMax", [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs), 0); }},
+    {"ArgMaxOfAll", [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs)); }},
+    {"ArgMinOfRows", [](const Array& h, const Array& xs) { return argmin(stream_of(h, xs), 2); }},
+    {"OfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0); };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+    {"LogSumExpOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) { return logsumexp(stream_of(h, xs), 0); };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+    {"ArgMaxOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs), 0); };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+    {"OfLanesOfTheSecondAxis",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) { return mean(square(stream_of(h, xs)), 0); };
+       return vmap(one, {.in_axes = {1, 2}, .out_axes = 1})(h, xs);
+     }},
+    {"Unrolled", [](const Array& h, const Array& xs) { return mean(square(stream_of(h, xs, {.unroll = 4}))); }},
+    {"Reverse", [](const Array& h, const Array& xs) { return argmin(stream_of(h, xs, {.reverse = true}), 0); }},
+    {"OfChunks",
+     [](const Array& h, const Array& xs) {
+       const auto chunk = [](const Array& c, const Array& x) {
+         return scan([](const Array& c, const Array& x) { return std::pair(sin(c + x), sin(c + x)); }, c, x);
+       };
+       return var(scan(chunk, h, reshape(xs, {3, stream_steps / 3, stream_rows, stream_width})).second, {0, 1});
+     }},
+    {"OfWrittenRows",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const std::pair<Array, Array>& c) {
+         const Array next = sin(c.first + xs(i));
+         return std::pair(next, c.second.at(i).set(next));
+       };
+       const Array rows = fori_loop(0, stream_steps, step, std::pair(h, zeros_like(xs))).second;
+       return mean(square(rows));
+     }},
+    {"MaskedBySteps",
+     [](const Array& h, const Array& xs) {
+       const Array mask = sum(xs, {1, 2}) > 0.0;
+       return sum(where(with_rows(with_rows(mask)), square(stream_of(h, xs)), 0.0)) / sum(convert(mask, DType::f64));
+     }},
+};
+
+class Streamed : public testing::TestWithParam<StreamedCase> {};
+
+TEST_P(Streamed, NoStackIsMade) {
+  const Shape shape{stream_steps, stream_rows, stream_width};
+  const Array xs = reshape(sin(arange(shape.elements().value(), DType::f64) * 1.3 + 0.4), shape), h = cos(xs(3));
+  const auto& f = GetParam().f;
+  const ProgramRef p = inline_calls(trace(f)(h, xs)), q = run_passes(compile_passes(), p);
+  EXPECT_LT(most_elements(*q), shape.elements().value()) << p << q;
+  const std::vector<Value> in{h.value(), xs.value()};
+  expect_native({jit(f)(h, xs)}, evaluate(*p, {}, in), p->output_types()[0].dtype);
+}
+INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tenon
