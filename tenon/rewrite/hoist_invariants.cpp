@@ -6,6 +6,7 @@
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/estimate.h"
+#include "tenon/ops/control/host.h"
 #include "tenon/ops/control/loop_edit.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/structure/structure.h"
@@ -54,6 +55,14 @@ bool tells(const Program& body, const Eqn& eqn, const std::set<SizeVar>& sizes) 
   return any;
 }
 
+// Whether an eqn calls functions of the user's, which may throw.
+bool calls_host(const Eqn& eqn) {
+  bool any = is_host_call(*eqn.op);
+  eqn.params.visit_programs(
+      [&](const ProgramRef& p) { any = any || (p && std::ranges::any_of(p->eqns(), calls_host)); });
+  return any;
+}
+
 // The eqns of a body that go, with what they read.
 struct Going {
   std::vector<const Eqn*> eqns;
@@ -75,7 +84,7 @@ Going going(const LoopParams& p, const Mask& of, Pays pays) {
     decided.insert(eqn.new_sizes.begin(), eqn.new_sizes.end());
     const bool arrays = std::ranges::all_of(eqn.out, [&](Var v) { return body.type(v).is_array(); });
     if (!arrays || effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
-        std::ranges::any_of(eqn.in, [&](Var v) { return depends[v]; }) || tells(body, eqn, decided))
+        std::ranges::any_of(eqn.in, [&](Var v) { return depends[v]; }) || tells(body, eqn, decided) || calls_host(eqn))
       continue;
     for (const Var v : eqn.out) depends[v] = false;
     pure.push_back(&eqn);

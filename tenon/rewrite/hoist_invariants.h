@@ -5,12 +5,13 @@
 
 namespace tenon {
 
-// What is computed of constants of a loop alone becomes a constant itself, with what it reads: sums, products, factors,
-// orders, loops, and elementwise ops that cost more than reading their results, such as exponentials. Cheap elementwise
-// ops stay where they fuse with what reads them; so does what would take more than twice the memory of the arrays that
-// it is made of, as what is computed of all pairs of rows. Loops that run no step compute it once for nothing: only
-// pure eqns go, of which none can fail. In regions too; nested loops first, so that one run takes an eqn out of all
-// loops that it does not depend on. Exact; linear in the eqns times the depth of loops; memoised.
+// What is computed of constants of a loop alone becomes a constant itself, with what it reads: sums, products,
+// factors, orders, loops, and elementwise ops that cost more than reading their results, such as exponentials. Cheap
+// elementwise ops stay where they fuse with what reads them; so does what would take more than twice the memory of the
+// arrays that it is made of, as what is computed of all pairs of rows. Loops that run no step compute it once for
+// nothing: only pure eqns go, of which none can fail, so that calls of the host stay. In regions too; nested loops
+// first, so that one run takes an eqn out of all loops that it does not depend on. Exact; linear in the eqns times the
+// depth of loops; memoised.
 ProgramRef hoist_invariants(const ProgramRef& program);
 
 // Products of few rows that a step makes of its elements and of constants alone (the input of a recurrent cell, by its
