@@ -27,6 +27,7 @@
 #include "tenon/rewrite/delay_splits.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
+#include "tenon/rewrite/divide_concatenations.h"
 #include "tenon/rewrite/fold_tables.h"
 #include "tenon/rewrite/fuse_loops.h"
 #include "tenon/rewrite/hoist_invariants.h"
@@ -62,6 +63,8 @@ std::span<const ProgramPass> compile_passes() {
         {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"collapse_loops", "loops of which each step is a loop, as one", collapse_loops},
+        {"divide_concatenations", "reductions of what a loop stacks beside other arrays, as reductions of each",
+         divide_concatenations},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
         {"delay_splits", "reshapes that divide the steps of a loop, behind what reads them", delay_splits},

@@ -64,6 +64,29 @@ std::optional<Ranges> moved(const Ranges& ranges, const Shape& from, const Shape
   return result;
 }
 
+// Axes of two shapes that hold the same elements, from the first to before the last.
+struct AxisGroup {
+  std::pair<std::size_t, std::size_t> from, to;
+};
+// The smallest such groups of a reshape, all of which have axes of both; nothing where sizes do not tell.
+std::optional<std::vector<AxisGroup>> axis_groups(const Shape& from, const Shape& to) {
+  std::vector<AxisGroup> groups;
+  std::size_t i = 0, j = 0;
+  while (i < from.rank() && j < to.rank()) {
+    AxisGroup group{{i, i + 1}, {j, j + 1}};
+    Dim left = from[i++], right = to[j++];
+    while (left != right) {
+      if (!left.known() || !right.known() || left.value() == 0 || right.value() == 0) return {};
+      if (left.value() < right.value() ? i == from.rank() : j == to.rank()) return {};
+      left.value() < right.value() ? void(left = left * from[i++]) : void(right = right * to[j++]);
+      if (!left.known() || !right.known()) return {};
+    }
+    group.from.second = i, group.to.second = j;
+    groups.push_back(group);
+  }
+  return i == from.rank() && j == to.rank() ? std::optional(std::move(groups)) : std::nullopt;
+}
+
 Shape shape_of(const Ranges& ranges) {
   Shape shape;
   for (const Range& r : ranges) shape.push_back(r.size);
@@ -124,6 +147,10 @@ class Views {
   Id reshaped(Id x, const Shape& shape) {
     if (array(x).shape() == shape) return x;
     if (nodes_[x].reshaped) return reshaped(nodes_[x].source, shape);
+    if (const auto before = reshaped_before(nodes_[x], shape)) {
+      const Id source = nodes_[x].source;
+      return transposed(reshaped(source, before->first), before->second);
+    }
     return add({.array = reshape(array(x), shape), .source = x, .reshaped = true});
   }
 
@@ -173,6 +200,30 @@ class Views {
     for (const std::int64_t axis : *n.broadcast)
       dims.push_back(std::ranges::find(permutation, axis) - permutation.begin());
     return std::ranges::is_sorted(dims) ? std::optional(dims) : std::nullopt;
+  }
+
+  // Of a transpose that is reshaped: the shape that its source may have instead, and how that is transposed then. There
+  // is one where axes that are joined or divided lie behind each other in the source too.
+  static std::optional<std::pair<Shape, Permutation>> reshaped_before(const Node& n, const Shape& shape) {
+    if (n.permutation.empty()) return {};
+    const auto groups = axis_groups(n.array.shape(), shape);
+    if (!groups) return {};
+    std::vector<std::size_t> order(groups->size()), first(groups->size());
+    for (std::size_t g = 0; g < groups->size(); ++g) {
+      const auto [from, to] = (*groups)[g].from;
+      for (std::size_t i = from + 1; i < to; ++i)
+        if (n.permutation[i] != n.permutation[i - 1] + 1) return {};
+      order[g] = g, first[g] = static_cast<std::size_t>(n.permutation[from]);
+    }
+    std::ranges::sort(order, {}, [&](std::size_t g) { return first[g]; });
+    Shape source;
+    Permutation permutation(shape.rank());
+    for (const std::size_t g : order)
+      for (std::size_t axis = (*groups)[g].to.first; axis < (*groups)[g].to.second; ++axis) {
+        permutation[axis] = static_cast<std::int64_t>(source.rank());
+        source.push_back(shape[axis]);
+      }
+    return std::pair(std::move(source), std::move(permutation));
   }
 
   // The part of a concatenation in which the ranges lie, and their place in it.

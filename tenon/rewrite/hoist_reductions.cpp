@@ -47,6 +47,8 @@ class LoopRebuild {
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
       if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
     }
+    for (const auto& [v, most] : lags())
+      for (std::int64_t lag = 0; lag < most; ++lag) added_.earlier[v].push_back(edit.add_carry(nothing_of(v, replay)));
     if (is_numbered()) added_.number = edit.add_xs(arange(*p.length, DType::i64));
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
       if (hoist_.gone[i]) edit.drop_result(i);
@@ -63,6 +65,19 @@ class LoopRebuild {
     }
   }
 
+  // What moves that reads what earlier steps made, and how many steps back.
+  std::map<Var, std::int64_t> lags() const {
+    std::map<Var, std::int64_t> most;
+    for (const std::size_t e : hoist_.moved)
+      for (const Var v : program_.eqns()[e].in)
+        if (const std::int64_t lag = hoist_.lag(program_.eqns()[e], v); lag > 0) most[v] = std::max(most[v], lag);
+    return most;
+  }
+  Array nothing_of(Var v, const Replay& replay) const {
+    const Type whole = replay.type(v);
+    return zeros_like(Type::array(whole.dtype, step_shape(whole.shape, hoist_.steps.at(v))));
+  }
+
   // Where the eqn stood: what the result is compared with may be made behind the loop.
   void finish(std::size_t i, Replay& replay) {
     const StreamEnd& end = hoist_.ends[i];
@@ -71,6 +86,7 @@ class LoopRebuild {
     if (is_part(end)) return replay.set(eqn.out[0], stacked_part(end, ends_[i][0]));
     const auto holder = holder_of(end);
     if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
+    if (end.kind == StreamEnd::Kind::row) return replay.set(eqn.out[0], row_behind(end, ends_[i][0], replay));
     const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
     for (std::size_t k = 0; k < results.size(); ++k) replay.set(eqn.out[k], results[k]);
   }
@@ -88,6 +104,19 @@ class LoopRebuild {
     steps.axis = behind(steps.axis);
     const std::int64_t rows = reduction_of(eqn, program_)->axes[0];
     return bind1(*eqn.op, reduction_params({behind(rows)}), {of_all_steps(x, steps)});
+  }
+  // A slice of one step, of what that step made.
+  Array row_behind(const StreamEnd& end, const Array& row, const Replay& replay) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const SliceForm form = slice_form(replay.params(eqn));
+    const Shape whole = row.shape().with_axis(at(end.of[0].steps.axis), 1), part = replay.type(eqn.out[0]).shape;
+    const Array x = reshape(row, whole);
+    if (whole == part) return x;
+    std::vector<Dim> start = form.start, limit;
+    start[at(end.of[0].steps.axis)] = 0;
+    for (std::size_t axis = 0; axis < start.size(); ++axis)
+      limit.push_back(part[axis] == Dim(0) ? start[axis] : start[axis] + (part[axis] - 1) * form.stride[axis] + 1);
+    return slice_inside(x, start, limit, form.stride);
   }
   // What the steps stack, as it lies behind the loop.
   Array of_all_steps(Array x, const StepsIn& steps) const {
@@ -255,8 +284,9 @@ class LoopRebuild {
   }
 
   bool is_numbered() const {
+    const auto chooses = [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps) && !is_last_step(end); };
     return !numbered_.empty() || std::ranges::any_of(streams_, &Stream::numbered) ||
-           std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps); });
+           std::ranges::any_of(hoist_.ends, chooses);
   }
 
   // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
@@ -311,6 +341,8 @@ class LoopRebuild {
                                   replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn),
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
+      case StreamEnd::Kind::row:
+        return row_stream(Type::array(of.dtype, step_shape(replay.type(end.of[0].var).shape, end.of[0].steps)));
       case StreamEnd::Kind::part:
         break;
       case StreamEnd::Kind::first_in_order:
@@ -341,8 +373,11 @@ class LoopRebuild {
     const Eqn& eqn = program_.eqns()[hoist_.loop];
     body.bind_all();
     const auto made = [&](std::size_t result) { return body.old.get(p.body->outputs()[result]); };
-    Turn turn{{}, std::vector<std::optional<StreamStep>>(hoist_.ends.size()), std::vector<Arrays>(hoist_.ends.size())};
+    Turn turn{
+        {}, std::vector<std::optional<StreamStep>>(hoist_.ends.size()), std::vector<Arrays>(hoist_.ends.size()), {}};
     for (const LoopEdit::Added part : added_.state) turn.state.push_back(body.at(part));
+    for (const auto& [v, added] : added_.earlier)
+      for (const LoopEdit::Added& one : added) turn.earlier[v].push_back(body.at(one));
     for (std::int64_t k = 0; k < hoist_.steps_a_turn; ++k) {
       const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
       Step step;
@@ -358,6 +393,8 @@ class LoopRebuild {
       take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
     for (std::size_t i = 0; i < turn.state.size(); ++i) body.carry_on(added_.state[i], turn.state[i]);
+    for (const auto& [v, added] : added_.earlier)
+      for (std::size_t i = 0; i < added.size(); ++i) body.carry_on(added[i], turn.earlier.at(v)[i]);
     for (Arrays& parts : turn.parts) {
       if (parts.empty()) continue;
       if (p.reverse) std::ranges::reverse(parts);
@@ -369,13 +406,18 @@ class LoopRebuild {
   struct Turn {
     Arrays state;
     std::vector<std::optional<StreamStep>> joined;
-    std::vector<Arrays> parts;  // that it stacks
+    std::vector<Arrays> parts;      // that it stacks
+    std::map<Var, Arrays> earlier;  // what the last steps made, the last one first
   };
   void take_step(Turn& turn, Step& step, bool last, const Replay& replay) const {
     for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
     for (std::size_t e : hoist_.moved) {
       const Eqn& moving = program_.eqns()[e];
-      step.parts.emplace(key(along(moving.out[0])), moved(moving, step, replay));
+      step.parts.emplace(key(along(moving.out[0])), moved(moving, step, turn, replay));
+    }
+    for (auto& [v, values] : turn.earlier) {
+      values.insert(values.begin(), step.parts.at(key(along(v))));
+      values.pop_back();
     }
     std::size_t at = 0;
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
@@ -398,9 +440,16 @@ class LoopRebuild {
         continue;
       }
       Arrays next = streams_[i].take(state, now);
+      const bool each = is_of_all_steps(steps) || is_last_step(hoist_.ends[i]);
       for (std::size_t k = 0; k < next.size(); ++k)
-        state[k] = is_of_all_steps(steps) ? next[k] : where(is_among(steps, step), next[k], state[k]);
+        state[k] = each ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
+  }
+  // Whether it is the row of the step that the loop ends with: what all steps before left is overwritten.
+  bool is_last_step(const StreamEnd& end) const {
+    const auto& p = program_.eqns()[hoist_.loop].params.as<LoopParams>();
+    const Dim last = p.reverse ? Dim(0) : *p.length * hoist_.steps_a_turn - 1;
+    return end.kind == StreamEnd::Kind::row && end.of[0].steps.first == last;
   }
   // What a step stacks.
   Array part_of_step(const StreamEnd& end, const Step& step) const {
@@ -417,15 +466,20 @@ class LoopRebuild {
   StreamStep elements_of(std::size_t i, const Step& step) const {
     const StreamEnd& end = hoist_.ends[i];
     const StepsIn& steps = end.of[0].steps;
-    StreamStep now = end.kind == StreamEnd::Kind::product
-                         ? multiplied(end, step)
-                         : StreamStep{step.parts.at(key(end.of[0])), step_axes(steps, end.axes), {}, {}};
+    StreamStep now =
+        end.kind == StreamEnd::Kind::product
+            ? multiplied(end, step)
+            : StreamStep{step.parts.at(end.kind == StreamEnd::Kind::row ? key(along(end.of[0].var)) : key(end.of[0])),
+                         step_axes(steps, end.axes),
+                         {},
+                         {}};
     if (streams_[i].numbered)
       now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
-  // The products of a step's elements that a product of arrays sums: its batch axes, and then those that are summed.
+  // The products of a step's elements that a product of arrays sums: its batch axes, those of one operand's own, and
+  // then those that are summed.
   StreamStep multiplied(const StreamEnd& end, const Step& step) const {
     const Eqn& eqn = program_.eqns()[end.eqn];
     const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
@@ -440,10 +494,23 @@ class LoopRebuild {
       const Array& x = step.parts.at(key(along));
       return convert(std::ranges::is_sorted(inner) ? x : transpose(x, inner), dtype);
     };
-    const Array product =
-        ordered(end.of[0], form.batch_a, form.contract_a) * ordered(end.of[1], form.batch_b, form.contract_b);
+    const auto with_free = [](std::vector<std::int64_t> axes, const std::vector<std::int64_t>& free) {
+      axes.insert(axes.end(), free.begin(), free.end());
+      return axes;
+    };
+    Array a = ordered(end.of[0], with_free(form.batch_a, form.free_a), form.contract_a),
+          b = ordered(end.of[1], with_free(form.batch_b, form.free_b), form.contract_b);
+    const std::size_t batch = form.batch_a.size(), free = form.free_a.size() + form.free_b.size();
+    if (free > 0) {  // of one of them, along which the other one is the same
+      Array& same = form.free_a.empty() ? a : b;
+      std::vector<std::int64_t> dims;
+      for (std::size_t axis = 0; axis < same.rank(); ++axis)
+        dims.push_back(static_cast<std::int64_t>(axis < batch ? axis : axis + free));
+      same = broadcast_in_dim(same, (form.free_a.empty() ? b : a).shape(), dims);
+    }
+    const Array product = a * b;
     std::vector<std::int64_t> axes;
-    for (std::size_t axis = form.batch_a.size(); axis < product.rank(); ++axis)
+    for (std::size_t axis = batch + free; axis < product.rank(); ++axis)
       axes.push_back(static_cast<std::int64_t>(axis));
     return {product, axes, {}, {}};
   }
@@ -478,7 +545,7 @@ class LoopRebuild {
 
   Along along(Var v) const { return {v, hoist_.steps.at(v)}; }
 
-  Array moved(const Eqn& eqn, const Step& step, const Replay& replay) const {
+  Array moved(const Eqn& eqn, const Step& step, const Turn& turn, const Replay& replay) const {
     const EqnScope place(eqn);
     const StepsIn& steps = hoist_.steps.at(eqn.out[0]);
     const auto operand = [&]() -> const Array& { return step.parts.at(key(along(eqn.in[0]))); };
@@ -486,7 +553,14 @@ class LoopRebuild {
       return bind1(*eqn.op, reduction_params(step_axes(hoist_.steps.at(eqn.in[0]), form->axes)), {operand()});
     if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
     if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
-    return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
+    if (!is_elementwise(eqn)) return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
+    Arrays operands;
+    for (const Var v : eqn.in) {
+      const std::int64_t lag = hoist_.lag(eqn, v);
+      operands.push_back(lag > 0 ? turn.earlier.at(v)[static_cast<std::size_t>(lag) - 1]
+                                 : step.parts.at(key({v, steps})));
+    }
+    return bind_op(*eqn.op, replay.params(eqn), operands)[0];
   }
   // A slice along the other axes than that of the steps, whose part has all of them.
   Array sliced(const Eqn& eqn, const Array& x, const Replay& replay) const {
@@ -533,6 +607,7 @@ class LoopRebuild {
     std::map<Var, LoopEdit::Added> whole;
     std::map<std::size_t, LoopEdit::Added> beside;
     std::vector<LoopEdit::Added> state;
+    std::map<Var, std::vector<LoopEdit::Added>> earlier;
     std::optional<LoopEdit::Added> number;
   } added_;
   std::vector<Arrays> ends_;  // their states behind the loop

@@ -79,7 +79,8 @@ class HoistSearch {
       };
       const std::vector<Kept> why = kept(ends, taken_by(ends, cone));
       for (std::size_t i = 0; i < ends.size(); ++i)
-        if (ends[i].kind != StreamEnd::Kind::part) note(ends[i].eqn, text(why[i].by));
+        if (ends[i].kind != StreamEnd::Kind::part && ends[i].kind != StreamEnd::Kind::row)
+          note(ends[i].eqn, text(why[i].by));
       for (std::size_t end = e + 1; end < program_.eqns().size(); ++end)
         if (const auto why = why_no_end(program_.eqns()[end])) note(end, *why);
     }
@@ -122,6 +123,7 @@ class HoistSearch {
     const auto carries = static_cast<std::size_t>(p.carries);
     if (loop.out.size() == carries) return false;
     is_of_elements_ = is_of_elements(*p.body);
+    reverse_ = p.reverse;
     steps_.clear();
     behind_.clear();
     behind_.insert(loop.out.begin(), loop.out.end());
@@ -180,6 +182,8 @@ class HoistSearch {
         continue;
       } else if (auto own = end_of_steps(e)) {
         ends.push_back(std::move(*own));
+      } else if (auto row = row_of_steps(e)) {
+        ends.push_back(std::move(*row));
       } else if (auto rows = rows_of_number(e)) {
         ends.push_back(std::move(*rows));
       } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
@@ -261,6 +265,7 @@ class HoistSearch {
       // Sums and the like of all elements are those of each, which the loop takes in; others wait for each other.
       const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product ||
                                end.kind == StreamEnd::Kind::part;
+      if (end.kind == StreamEnd::Kind::row) kept.again = false;  // it is there
       kept.again = kept.again && (by_elements || type(program_.eqns()[end.eqn].out[0]).rank() > 0);
     }
     return result;
@@ -383,7 +388,21 @@ class HoistSearch {
     }
   }
 
-  // A reduction over the steps, or a product that sums over them and multiplies each element with one other.
+  // A slice of one step of several, which may cut other axes.
+  std::optional<StreamEnd> row_of_steps(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    if (eqn.op != &slice_op()) return {};
+    const auto steps = this->steps(eqn.in[0]);
+    if (!steps || steps->chunk || type(eqn.out[0]).shape[at(steps->axis)] != Dim(1) ||
+        type(eqn.in[0]).shape[at(steps->axis)] == Dim(1))
+      return {};
+    StepsIn row = *steps;
+    row.first = row.first + slice_form(eqn.params).start[at(steps->axis)];
+    row.count = 1;
+    return StreamEnd{e, StreamEnd::Kind::row, {{eqn.in[0], row}}, {}, {}, {}, {}};
+  }
+  // A reduction over the steps, or a product that sums over them, one of whose operands has no axes of its own: it
+  // multiplies each element of the other one with one number.
   std::optional<StreamEnd> end_of_steps(std::size_t e) const {
     const Eqn& eqn = program_.eqns()[e];
     if (eqn.numerics != Numerics::relaxed) return {};
@@ -402,7 +421,7 @@ class HoistSearch {
     if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};
     const Var a = eqn.in[0], b = eqn.in[1];
     const ProductForm form = product_form(eqn.params, type(a), type(b));
-    if (!form.free_a.empty() || !form.free_b.empty()) return {};
+    if (!form.free_a.empty() && !form.free_b.empty()) return {};
     for (std::size_t i = 0; i < form.contract_a.size(); ++i) {
       auto of_a = steps(a), of_b = steps(b);
       if (of_a ? of_a->axis != form.contract_a[i] : !of_b || of_b->axis != form.contract_b[i]) continue;
@@ -426,6 +445,14 @@ class HoistSearch {
     return std::move(found->end);
   }
 
+  // Of as many steps of two arrays, those that come later in the loop.
+  std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
+    constexpr std::int64_t most = 4;  // steps that it holds what they made
+    if (a.axis != b.axis || a.chunk || b.chunk || a.count != b.count) return {};
+    const auto apart = (a.first - b.first).try_value();
+    if (!apart || std::abs(*apart) > most) return {};
+    return (*apart > 0) != reverse_ ? a : b;
+  }
   // Where the steps lie in the result of what gives step t of it from step t of its operands.
   std::optional<StepsIn> steps_along(const Eqn& eqn) const {
     if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
@@ -433,8 +460,13 @@ class HoistSearch {
     for (Var v : eqn.in) {
       const auto own = this->steps(v);
       if (!own && !is_before(v)) return std::nullopt;
-      if (own && steps && own != steps) return std::nullopt;
-      if (own) steps = own;
+      if (own && steps && own != steps) {
+        const auto both = is_elementwise(eqn) ? of_later(*own, *steps) : std::nullopt;
+        if (!both) return std::nullopt;
+        steps = both;
+      } else if (own) {
+        steps = own;
+      }
     }
     const Type &from = type(eqn.in[0]), &out = type(eqn.out[0]);
     if (!out.is_array()) return std::nullopt;
@@ -476,6 +508,7 @@ class HoistSearch {
   std::unordered_map<Var, StepsIn> steps_;
   std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
   bool is_of_elements_ = false;     // of a loop's body: then threads share the rows of each step
+  bool reverse_ = false;            // of a loop
 };
 
 }  // namespace
@@ -491,6 +524,12 @@ std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program
   if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
   const Type in[]{program.type(eqn.in[0])};
   return reduction->rule(eqn.params, in);
+}
+
+std::int64_t Hoist::lag(const Eqn& eqn, Var operand) const {
+  const auto own = steps.find(operand), result = eqn.out.empty() ? steps.end() : steps.find(eqn.out[0]);
+  if (!is_elementwise(eqn) || own == steps.end() || result == steps.end()) return 0;
+  return std::abs((own->second.first - result->second.first).try_value().value_or(0));
 }
 
 Shape step_shape(const Shape& whole, const StepsIn& steps) {

@@ -27,10 +27,10 @@ struct Along {
   StepsIn steps;
 };
 
-// A reduction over the steps; or, as `part`, one over other axes, of which the loop stacks each step's part, or what is
-// left where `axes` of it are reduced.
+// A reduction over the steps; as `row`, a slice of one step; or, as `part`, a reduction over other axes, of which the
+// loop stacks each step's part, or what is left where `axes` of it are reduced.
 struct StreamEnd {
-  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, part };
+  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, row, part };
   std::size_t eqn;  // whose results it is
   Kind kind;
   std::vector<Along> of;           // what it takes in: of a product both operands
@@ -58,6 +58,9 @@ struct Hoist {
   std::set<std::size_t> taken;             // all eqns that are written anew or go, the loop among them
   std::vector<bool> gone;                  // of the loop's outputs: stacks that nothing else reads
   std::unordered_map<Var, StepsIn> steps;  // how they lie in each variable that is made of the loop's
+
+  // By how many steps an elementwise eqn reads an operand late: what an earlier one made.
+  std::int64_t lag(const Eqn& eqn, Var operand) const;
 };
 // Of all loops that have some and can be written anew together: none needs early what another one makes. They come in
 // the order of the loops.

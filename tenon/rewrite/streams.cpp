@@ -77,6 +77,12 @@ Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type&
       .identity = initial.convert(dtype)};
 }
 
+Stream row_stream(const Type& row) {
+  return {.initial = {zeros_like(row)},
+          .take = [](std::span<const Array>, const StreamStep& step) { return Arrays{step.elements}; },
+          .finish = [](std::span<const Array> state, const Array&) { return Arrays{state[0]}; }};
+}
+
 Stream exponentials_stream(const Type& result) {
   const DType dtype = computed_in(result.dtype);
   const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));

@@ -41,6 +41,9 @@ struct Stream {
 Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type& result,
                      std::function<Array(const Array&, std::vector<std::int64_t> axes)> reduce);
 
+// The elements of the last step that it takes in.
+Stream row_stream(const Type& row);
+
 // sum(exp(x - reference)). The state is the largest element so far, and the sum of exp(x - that); where it grows, the
 // sum is scaled. One exponential an element.
 Stream exponentials_stream(const Type& result);

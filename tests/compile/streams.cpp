@@ -72,6 +72,26 @@ const StreamedCase streamed_cases[]{
        const Array rows = fori_loop(0, stream_steps, step, std::pair(h, zeros_like(xs))).second;
        return mean(square(rows));
      }},
+    {"AFewStepsATurn",  // and what is left
+     [](const Array& h, const Array& xs) { return var(stream_of(h, xs, {.unroll = 5}), 0); }},
+    {"OfAPathWithItsBegin",
+     [](const Array& h, const Array& xs) {
+       const Array path = concatenate({expand_dims(h, 0), stream_of(h, xs)}, 0);
+       return sum(square(diff(path, 1, 0)), {1, 2}) + mean(path) + amax(path);
+     }},
+    {"OfPathsOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) {
+         const Array path = concatenate({expand_dims(h, 0), stream_of(h, xs)}, 0);
+         return logsumexp(path(slice(1, none)) * path(slice(0, -1)), 0) + sum(path(slice(0, -1)) * xs, 0);
+       };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+    {"OfStepsBeforeThese",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), before = concatenate({expand_dims(h, 0), ys(slice(0, -1))}, 0);
+       return sum(before * ys, 0) + einsum("t,tbd->bd", xs(all, 0, 0), ys) + ys(-1);
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;

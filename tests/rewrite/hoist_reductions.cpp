@@ -125,6 +125,43 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"SomeColumns", [](Array h, Array xs) { return sum(square(stacked(h, xs)(all, slice(1, 3)))); }},
     {"LaterStepsInReverse",
      [](Array h, Array xs) { return amax(stacked(h, xs, true)(slice(2, 6)) * xs(slice(1, 5)), {{0}}); }},
+    {"LastStep", [](Array h, Array xs) { return stacked(h, xs)(-1) * 2.0; }},
+    {"FirstStepInReverse", [](Array h, Array xs) { return stacked(h, xs, true)(0); }},
+    {"SomeSteps",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return ys(2) * ys(-1) - ys(4, slice(1, 3))(0) + sum(ys);
+     }},
+    {"FirstAndLastStepInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return ys(0) - ys(-1);
+     }},
+    {"Differences", [](Array h, Array xs) { return sum(square(diff(stacked(h, xs), 1, 0))); }},
+    {"DifferencesInReverse", [](Array h, Array xs) { return amax(diff(stacked(h, xs, true), 1, 0), {{0}}); }},
+    {"SecondDifferencesBesideData",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       const auto part = [](const Array& x, std::int64_t first) { return x(slice(first, first + 5)); };
+       return sum(abs(part(ys, 2) - 2.0 * part(ys, 1) + part(ys, 0)) * part(xs, 1), {{0}});
+     }},
+    {"LaggedProductsOfLogs",
+     [](Array h, Array xs) {
+       const Array ys = log(2.0 + stacked(h, xs));
+       return sum(ys(slice(3, steps)) * ys(slice(0, steps - 3))) + sum(ys);
+     }},
+    {"LaggedInReverse",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs, true);
+       return logsumexp(ys(slice(2, steps)) * ys(slice(0, steps - 2)) - ys(slice(1, steps - 1)), {{0}});
+     }},
+    {"WeightedSum", [](Array h, Array xs) { return einsum("t,td->d", xs(all, 0), stacked(h, xs)); }},
+    {"WeightedSumTheOtherWay", [](Array h, Array xs) { return matmul(transpose(stacked(h, xs)), xs(all, 1)); }},
+    {"WeightedByWhatStepsMake",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return einsum("td,t->d", cos(xs), ys(all, 0)) + einsum("td,t->d", ys, ys(all, 1));
+     }},
     {"InnerProduct", [](Array h, Array xs) { return dot(reshape(stacked(h, xs), {-1}), reshape(xs, {-1})); }},
     {"InnerProductWithItself",
      [](Array h, Array xs) {
@@ -365,6 +402,17 @@ TEST_P(HoistedBesideItsStack, OfAGradient) {
 INSTANTIATE_TEST_SUITE_P(Losses, HoistedBesideItsStack, testing::ValuesIn(kept),
                          [](const auto& info) { return std::string(info.param.first); });
 
+TEST(Hoisted, LagsOfStepsThatATurnDoes) {
+  for (const bool reverse : {false, true}) {
+    const auto f = [=](Array h, Array xs) {
+      const auto step = [](Array h, Array x) { return std::pair(h = tanh(h + x), h * 1.5); };
+      const Array ys = scan(step, h, concatenate({xs, xs}, 0), {.reverse = reverse, .unroll = 2}).second;
+      return sum(square(ys(slice(1, 2 * steps)) - ys(slice(0, 2 * steps - 1)))) +
+             sum(ys(slice(3, 2 * steps)) * ys(slice(0, 2 * steps - 3)), {{0}});
+    };
+    expect_hoisted(trace(f)(h0(), xs()));
+  }
+}
 TEST(NotHoisted, SumsOfAllThatLargeStepsHave) {  // which threads share behind the loop
   const auto f = [](Array h, Array xs) { return sum(stacked(h, xs), 1); };
   expect_unchanged(trace(f)(zeros({5'000}, DType::f64), zeros({steps, 5'000}, DType::f64)));
