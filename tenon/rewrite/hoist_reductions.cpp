@@ -206,13 +206,20 @@ class LoopRebuild {
   void collect_outside(Replay& replay) {
     for_each_outside([&](const Along& along) { collect(along, replay); });
   }
+  // Elementwise ops read from outside, where the steps lie as in the result, and so do gathers read their indices.
+  Along outside(const Eqn& eqn, Var v) const {
+    const StepsIn& steps = hoist_.steps.at(eqn.out[0]);
+    return {v, eqn.op == &gather_op() ? with_axis(steps, batch_of(eqn).indices) : steps};
+  }
+  GatherBatch batch_of(const Eqn& gather) const {
+    return *gather_batch(gather.params, hoist_.steps.at(gather.in[0]).axis, program_.type(gather.out[0]).rank());
+  }
   template <class Seen>
   void for_each_outside(Seen seen) const {
     for (std::size_t e : hoist_.moved) {
       const Eqn& eqn = program_.eqns()[e];
-      // Only elementwise ops read from outside: the steps lie there as in the result.
       for (Var v : eqn.in)
-        if (!hoist_.steps.contains(v)) seen(Along{v, hoist_.steps.at(eqn.out[0])});
+        if (!hoist_.steps.contains(v)) seen(outside(eqn, v));
     }
     for (const StreamEnd& end : hoist_.ends)
       for (const Along& along : end.of)
@@ -553,6 +560,11 @@ class LoopRebuild {
       return bind1(*eqn.op, reduction_params(step_axes(hoist_.steps.at(eqn.in[0]), form->axes)), {operand()});
     if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
     if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
+    if (eqn.op == &gather_op()) {
+      const Var v = eqn.in[1];
+      const Along indices = hoist_.steps.contains(v) ? along(v) : outside(eqn, v);
+      return gather_of_batch(replay.params(eqn), batch_of(eqn), operand(), step.parts.at(key(indices)));
+    }
     if (!is_elementwise(eqn)) return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
     Arrays operands;
     for (const Var v : eqn.in) {

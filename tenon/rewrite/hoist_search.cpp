@@ -445,6 +445,14 @@ class HoistSearch {
     return std::move(found->end);
   }
 
+  // Of what reads one step of an array at places that this step's indices say.
+  std::optional<StepsIn> steps_of_gather(const Eqn& eqn) const {
+    const auto of = steps(eqn.in[0]), own = steps(eqn.in[1]);
+    const auto batch = of && !of->chunk ? gather_batch(eqn.params, of->axis, type(eqn.out[0]).rank()) : std::nullopt;
+    if (!batch || (own ? *own != StepsIn{batch->indices, {}, of->first, of->count} : !is_before(eqn.in[1])))
+      return std::nullopt;
+    return StepsIn{batch->result, {}, of->first, of->count};
+  }
   // Of as many steps of two arrays, those that come later in the loop.
   std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
     constexpr std::int64_t most = 4;  // steps that it holds what they made
@@ -456,6 +464,7 @@ class HoistSearch {
   // Where the steps lie in the result of what gives step t of it from step t of its operands.
   std::optional<StepsIn> steps_along(const Eqn& eqn) const {
     if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
+    if (eqn.op == &gather_op()) return steps_of_gather(eqn);
     std::optional<StepsIn> steps;
     for (Var v : eqn.in) {
       const auto own = this->steps(v);

@@ -92,6 +92,23 @@ const StreamedCase streamed_cases[]{
        const Array ys = stream_of(h, xs), before = concatenate({expand_dims(h, 0), ys(slice(0, -1))}, 0);
        return sum(before * ys, 0) + einsum("t,tbd->bd", xs(all, 0, 0), ys) + ys(-1);
      }},
+    {"LabelsOfEachStep",
+     [](const Array& h, const Array& xs) {
+       const Array labels = reshape(arange(stream_steps * stream_rows) % stream_width, {stream_steps, stream_rows, 1});
+       return -mean(take_along_axis(nn::log_softmax(stream_of(h, xs)), labels, 2));
+     }},
+    {"LabelsThatTheStepsMake",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return sum(take_along_axis(ys, expand_dims(argmin(xs * ys, 2), 2), 2), 0);
+     }},
+    {"LabelsOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs, const Array& label) {
+         return sum(take_along_axis(stream_of(h, xs), broadcast_to(label, {stream_steps, 1}), 1));
+       };
+       return vmap(one, {.in_axes = {0, 1, 0}})(h, xs, arange(stream_rows) % 3);
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;

@@ -169,6 +169,32 @@ const bool gather_installed = (install_op(gather_info), true);
 
 const OpInfo& gather_op() { return gather_info; }
 
+std::optional<GatherBatch> gather_batch(const Params& params, std::int64_t array_axis, std::size_t result_rank) {
+  const auto& p = params.as<GatherParams>();
+  const auto at = std::ranges::find(p.batch, array_axis) - p.batch.begin();
+  if (at == std::ssize(p.batch)) return {};
+  const std::int64_t indices = p.indices_batch[static_cast<std::size_t>(at)];
+  std::int64_t lanes = 0;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(result_rank); ++axis)
+    if (!std::ranges::binary_search(p.window, axis) && lanes++ == indices)
+      return GatherBatch{array_axis, indices, axis};
+  return {};
+}
+Array gather_of_batch(const Params& params, const GatherBatch& batch, const Array& x, const Array& indices) {
+  const auto& p = params.as<GatherParams>();
+  const auto without = [](std::vector<std::int64_t> axes, std::int64_t left_out) {
+    std::erase(axes, left_out);
+    for (std::int64_t& axis : axes) axis -= axis > left_out;
+    return axes;
+  };
+  std::vector<Dim> sizes = p.slice_sizes;
+  sizes.erase(sizes.begin() + batch.array);
+  const IndexAxes axes{without(p.window, batch.result), without(p.collapsed, batch.array), without(p.map, batch.array),
+                       without(p.batch, batch.array), without(p.indices_batch, batch.indices)};
+  return gather(x, indices, axes, std::move(sizes),
+                {.mode = p.mode, .fill = p.fill, .hints = {.sorted = p.sorted, .unique = p.unique}});
+}
+
 std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, const Array& indices) {
   const auto& p = params.as<GatherParams>();
   if (x.rank() == 0 || p.map != std::vector<std::int64_t>{0} || !p.batch.empty() || p.slice_sizes[0] != Dim(1) ||

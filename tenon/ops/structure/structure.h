@@ -111,6 +111,15 @@ struct RowsTaken {
 };
 std::optional<RowsTaken> rows_taken(const Eqn& eqn, const Program& program);
 
+// Axes of a gather that go in step: one of the array, one of the indices, and one of the result.
+struct GatherBatch {
+  std::int64_t array, indices, result;
+};
+// Those with that axis of the array, if its slices go along it one by one.
+std::optional<GatherBatch> gather_batch(const Params& params, std::int64_t array_axis, std::size_t result_rank);
+// What a gather gives of one element of these axes, of operands without them.
+Array gather_of_batch(const Params& params, const GatherBatch& batch, const Array& x, const Array& indices);
+
 // A read that takes whole rows of x, along its first axis: which rows, i64[n], and what they become of [n, a row's
 // axes…]. Rows that a read with a fill value finds outside are numbered as many as there are. Nothing of other reads.
 struct RowsRead {
