@@ -20,9 +20,17 @@ class Comparisons {
     if (!form || form->axes.empty()) return {};
     if (form->combine == kernel::Combine::min) return index(e, *form);
     if (!is_real(type(eqn.in[0]).dtype)) return {};
-    const Eqn* of = maker(eqn.in[0]);
-    if (form->combine != kernel::Combine::add || of == nullptr || of->numerics != Numerics::relaxed) return {};
-    StreamEnd end{e, StreamEnd::Kind::exponentials, {}, form->axes, {}, {}, {maker_[eqn.in[0]]}};
+    if (form->combine != kernel::Combine::add) return {};
+    StreamEnd end{e, StreamEnd::Kind::exponentials, {}, form->axes, {}, {}, {}};
+    Var terms = eqn.in[0];
+    std::optional<Var> mask;  // where it is false, they are 0
+    if (const Eqn* chosen = maker(terms); is(chosen, select_op()) && is_zero(chosen->in[2])) {
+      end.absorbed.insert(maker_[terms]);
+      mask = chosen->in[0], terms = chosen->in[1];
+    }
+    const Eqn* of = maker(terms);
+    if (of == nullptr || of->numerics != Numerics::relaxed) return {};
+    end.absorbed.insert(maker_[terms]);
     if (!is(of, exp_op())) {
       if (!is(of, mul_op()) || of->in[0] != of->in[1]) return {};
       end.kind = StreamEnd::Kind::squares;
@@ -32,6 +40,7 @@ class Comparisons {
     const auto found = reference(off->in[1], form->axes);
     if (!found) return {};
     end.of = {{off->in[0], {}}};
+    if (mask) end.of.push_back({*mask, {}});
     end.reference = found->of, end.reference_dims = found->dims;
     end.absorbed.insert(maker_[of->in[0]]);
     return ComparedEnd{std::move(end), off->in[1]};
@@ -102,11 +111,15 @@ class Comparisons {
     }
     return eqn != nullptr && counted_axis(*eqn) == axis;
   }
-  // A number broadcast to a shape.
-  bool constant(Var v) const {
+  // A number broadcast to a shape: the eqn that gives it.
+  const Eqn* constant(Var v) const {
     const Eqn* eqn = maker(v);
     while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = maker(eqn->in[0]);
-    return eqn != nullptr && eqn->op == &literal_op();
+    return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
+  }
+  bool is_zero(Var v) const {
+    const Eqn* number = constant(v);
+    return number != nullptr && literal_value(number->params).as_complex() == 0.0;
   }
 
   const Program& program_;

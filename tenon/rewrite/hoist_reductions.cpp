@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "tenon/ir/adapt.h"
@@ -337,6 +338,7 @@ class LoopRebuild {
       case StreamEnd::Kind::exponentials:
         return exponentials_stream(result);
       case StreamEnd::Kind::squares: {
+        if (end.of.size() > 1) return masked_squares_stream(result);
         Dim count = 1;
         for (std::int64_t axis : end.axes)
           count = count * replay.type(end.of[0].var).shape[static_cast<std::size_t>(axis)];
@@ -473,13 +475,14 @@ class LoopRebuild {
   StreamStep elements_of(std::size_t i, const Step& step) const {
     const StreamEnd& end = hoist_.ends[i];
     const StepsIn& steps = end.of[0].steps;
-    StreamStep now =
-        end.kind == StreamEnd::Kind::product
-            ? multiplied(end, step)
-            : StreamStep{step.parts.at(end.kind == StreamEnd::Kind::row ? key(along(end.of[0].var)) : key(end.of[0])),
-                         step_axes(steps, end.axes),
-                         {},
-                         {}};
+    const bool row = end.kind == StreamEnd::Kind::row;  // whose steps are other ones than those of its elements
+    StreamStep now = end.kind == StreamEnd::Kind::product
+                         ? multiplied(end, step)
+                         : StreamStep{.elements = step.parts.at(key(row ? along(end.of[0].var) : end.of[0])),
+                                      .axes = step_axes(steps, end.axes)};
+    if (end.kind == StreamEnd::Kind::squares && end.of.size() > 1) now.mask = step.parts.at(key(end.of[1]));
+    if (end.kind == StreamEnd::Kind::exponentials && end.of.size() > 1)
+      now.elements = where(step.parts.at(key(end.of[1])), now.elements, -std::numeric_limits<double>::infinity());
     if (streams_[i].numbered)
       now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);
@@ -519,7 +522,7 @@ class LoopRebuild {
     std::vector<std::int64_t> axes;
     for (std::size_t axis = batch + free; axis < product.rank(); ++axis)
       axes.push_back(static_cast<std::int64_t>(axis));
-    return {product, axes, {}, {}};
+    return {.elements = product, .axes = axes};
   }
 
   static Array broadcast_step(const Eqn& eqn, const Array& x, const StepsIn& steps, const Replay& replay) {

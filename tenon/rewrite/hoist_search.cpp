@@ -441,7 +441,11 @@ class HoistSearch {
     if (!found || is_before(found->against) || steps_.contains(found->against)) return {};
     const auto steps = this->steps(found->end.of[0].var);
     if (!steps || std::ranges::count(found->end.axes, steps->axis) == 0) return {};
-    found->end.of[0].steps = *steps;
+    for (Along& along : found->end.of) {
+      const auto own = this->steps(along.var);
+      if (own ? *own != *steps : !is_before(along.var)) return {};
+      along.steps = *steps;
+    }
     return std::move(found->end);
   }
 

@@ -33,7 +33,9 @@ struct StreamEnd {
   enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, row, part };
   std::size_t eqn;  // whose results it is
   Kind kind;
-  std::vector<Along> of;           // what it takes in: of a product both operands
+  // What it takes in: of a product both operands; of exponentials and squares also a mask, where it has one, that says
+  // which elements count.
+  std::vector<Along> of;
   std::vector<std::int64_t> axes;  // of the first, that are reduced; its own one is among them
   std::optional<Var> reference;    // with what elements are compared, and which axes of `of` its axes are
   std::vector<std::int64_t> reference_dims;

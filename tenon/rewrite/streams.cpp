@@ -132,6 +132,33 @@ Stream squares_stream(const Type& result, const Dim& count) {
           .beside = [=](const Array& before) { return 1 / (convert(before, dtype) + 1); }};
 }
 
+Stream masked_squares_stream(const Type& result) {
+  const DType dtype = computed_in(result.dtype);
+  const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));
+  return {.initial = {nothing, nothing, nothing},
+          .take =
+              [=](std::span<const Array> state, const StreamStep& step) {
+                const Array &mean = state[0], &squares = state[1], &before = state[2];
+                const Array x = convert(step.elements, dtype), counts = convert(step.mask, dtype);
+                if (step.axes.empty()) {
+                  const Array off = where(step.mask, x - mean, 0), count = before + counts;
+                  const Array next = mean + off / max(count, 1);
+                  return Arrays{next, squares + where(step.mask, off * (x - next), 0), count};
+                }
+                const Axes axes(step.axes);
+                const Array here = tenon::sum(counts, axes), count = before + here, some = max(count, 1);
+                const Array own = tenon::sum(where(step.mask, x, 0), axes) / max(here, 1), off = own - mean;
+                const Array around = tenon::sum(square(where(step.mask, x - along(own, step), 0)), axes);
+                return Arrays{where(here > 0, mean + off * (here / some), mean),
+                              squares + around + where(here > 0, square(off) * (here * (before / some)), 0), count};
+              },
+          .finish =
+              [=](std::span<const Array> state, const Array& reference) {
+                const Array off = square(state[0] - convert(reference, dtype)) * state[2];
+                return Arrays{convert(state[1] + where(state[2] > 0, off, 0), result.dtype)};
+              }};
+}
+
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
                           const Dim& count, const Scalar& none, bool backwards) {
   const DType dtype = computed_in(of);

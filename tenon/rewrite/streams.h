@@ -18,8 +18,9 @@ Array by_turn(const Array& x, std::int64_t steps_a_turn);
 struct StreamStep {
   Array elements;
   std::vector<std::int64_t> axes;
-  Array index;   // where they lie along the axis of the steps, i64[]
-  Array beside;  // what the stream has asked for beside each step
+  Array index = {};   // where they lie along the axis of the steps, i64[]
+  Array beside = {};  // what the stream has asked for beside each step
+  Array mask = {};    // which elements count; absent: all do
 };
 
 struct Stream {
@@ -52,6 +53,8 @@ Stream exponentials_stream(const Type& result);
 // (Welford, 1962; of several elements a step, Chan, Golub and LeVeque, 1979). `count`: how many elements there are in
 // all for each of the result.
 Stream squares_stream(const Type& result, const Dim& count);
+// The same of elements that a mask chooses: the state is how many these were, too.
+Stream masked_squares_stream(const Type& result);
 
 // Where the first step lies whose element, of type `of`, is the largest of all, or the least: of NaNs, the first one.
 // `count`: how many elements there are in all for each of the result; `none` where there are none. `backwards`: the

@@ -109,6 +109,18 @@ const StreamedCase streamed_cases[]{
        };
        return vmap(one, {.in_axes = {0, 1, 0}})(h, xs, arange(stream_rows) % 3);
      }},
+    {"VarianceUnderAMask",
+     [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0, {.where = xs > 0.1}); }},
+    {"VarianceOfStepsUnderAMask",
+     [](const Array& h, const Array& xs) {
+       const Array mask = broadcast_to(reshape(xs(all, 0, 0) > 0.0, {stream_steps, 1, 1}), xs.shape());
+       return var(stream_of(h, xs) + 1e3, {0, 2}, {.where = mask});
+     }},
+    {"ExponentialsUnderAMask",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return sum(where(xs > 0.0, exp(ys * 100.0 - amax(ys, 0)), 0.0), 0);
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;

@@ -182,6 +182,19 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"Variance", [](Array h, Array xs) { return var(stacked(h, xs) + 1e3, {{0}}); }},
     {"VarianceOfAll", [](Array h, Array xs) { return var(stacked(h, xs, true)); }},
     {"VarianceOfLaterSteps", [](Array h, Array xs) { return var(stacked(h, xs)(slice(3, steps)), {{0}}); }},
+    {"VarianceUnderAMask", [](Array h, Array xs) { return var(stacked(h, xs) + 1e3, {{0}}, {.where = xs > 0.2}); }},
+    {"VarianceUnderAMaskThatChoosesNone",
+     [](Array h, Array xs) { return var(stacked(h, xs, true), {{0}}, {.where = xs > 5.0}); }},
+    {"VarianceOfInfinitiesThatAMaskLeavesOut",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return var(stop_gradient(where(ys > 0.0, ys, HUGE_VAL)), {}, {.where = ys > 0.0}) + 0.0 * sum(h);
+     }},
+    {"ExponentialsUnderAMask",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs) * 300.0;
+       return sum(where(xs > 0.0, exp(ys - amax(ys, Axes(0).keepdims())), 0.0), {{0}});
+     }},
     {"SquaresAroundAnotherMiddle",
      [](Array h, Array xs) {
        const Array ys = stacked(h, xs);

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/tenon.h"
 
@@ -32,13 +34,18 @@ inline constexpr auto case_and_dtype = [](const auto& info) {
   return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
 };
 
-// The most elements of what eqns outside of regions make, but for views.
+// The most elements of what loops outside of regions make, and what is made of that, but for views.
 inline std::int64_t most_elements(const Program& p) {
   std::int64_t most = 0;
-  for (const Eqn& eqn : p.eqns())
-    for (const Var v : eqn.out)
-      if (p.type(v).is_array() && eqn.op != &reshape_op() && eqn.op != &broadcast_op() && eqn.op != &transpose_op())
-        most = std::max(most, p.type(v).shape.elements().value());
+  std::vector<bool> of_loop(p.vars(), false);
+  for (const Eqn& eqn : p.eqns()) {
+    if (eqn.op != &loop_op() && std::ranges::none_of(eqn.in, [&](Var v) { return of_loop[v]; })) continue;
+    const bool view = eqn.op == &reshape_op() || eqn.op == &broadcast_op() || eqn.op == &transpose_op();
+    for (const Var v : eqn.out) {
+      of_loop[v] = true;
+      if (p.type(v).is_array() && !view) most = std::max(most, p.type(v).shape.elements().value());
+    }
+  }
   return most;
 }
 
