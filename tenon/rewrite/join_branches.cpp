@@ -23,7 +23,7 @@ constexpr int most_joins = 32;            // in a Program, each of which walks i
 // A cond, and what moves into its branches.
 struct Join {
   std::size_t cond;
-  std::set<std::size_t> moved;   // the last of them is a cond or a loop
+  std::set<std::size_t> moved;   // the last of them is a cond, a loop or a reduction
   std::set<std::size_t> before;  // eqns between that make what it reads
   std::vector<Var> operands;     // of the new cond, behind its index
   std::vector<Var> results;      // that are read elsewhere
@@ -39,7 +39,7 @@ class JoinSearch {
   std::optional<Join> find() const {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
-      if (eqn.op != &cond_op() && eqn.op != &loop_op()) continue;
+      if (eqn.op != &cond_op() && eqn.op != &loop_op() && !is_reduction(eqn)) continue;
       std::set<std::size_t> moved = with_what_only_it_reads(e);
       for (const std::size_t c : conds_before(moved))
         if (auto join = join_of(c, moved)) return join;
@@ -137,19 +137,37 @@ class JoinSearch {
     const auto &p = first.params.as<CondParams>(), &q = last.params.as<CondParams>();
     return first.in[0] == last.in[0] && p.branches.size() == q.branches.size() && !has_sizes(q);
   }
-  // Whether some branch would not store what the loop reads row by row.
-  bool pays_for(const Eqn& loop, const CondParams& p, const Eqn& first, const std::vector<Var>& freed) const {
-    const LoopParams& q = loop_of(loop);
-    if (q.cond || q.lanes || !q.length || !q.body_sizes.empty() || p.branches.size() > most_branches) return false;
+  static bool is_reduction(const Eqn& eqn) { return rule_of<LowerReduction>(*eqn.op) != nullptr; }
+  // Whether some branch would not store what a loop reads row by row, or what a reduction reads of a loop's steps.
+  bool pays_for(const Eqn& last, const CondParams& p, const Eqn& first, const std::vector<Var>& freed) const {
+    if (p.branches.size() > most_branches) return false;
+    const bool loop = last.op == &loop_op();
+    if (loop) {
+      const LoopParams& q = loop_of(last);
+      if (q.cond || q.lanes || !q.length || !q.body_sizes.empty()) return false;
+    }
     return std::ranges::any_of(freed, [&](Var v) {
       const auto at = static_cast<std::size_t>(std::ranges::find(first.out, v) - first.out.begin());
       return std::ranges::any_of(p.branches, [&](const ProgramRef& branch) {
-        const std::size_t made = maker_numbers(*branch)[branch->outputs()[at]];
-        if (made == nowhere) return false;
-        const Eqn& eqn = branch->eqns()[made];
-        return is_elementwise(eqn) || eqn.op == &broadcast_op();
+        const Var made = branch->outputs()[at];
+        return loop ? is_computed_where_it_is_read(*branch, made) : is_of_steps(*branch, made);
       });
     });
+  }
+  static bool is_computed_where_it_is_read(const Program& branch, Var v) {
+    const std::size_t made = maker_numbers(branch)[v];
+    return made != nowhere && (is_elementwise(branch.eqns()[made]) || branch.eqns()[made].op == &broadcast_op());
+  }
+  // What a loop stacks, or elementwise ops and views make of that.
+  static bool is_of_steps(const Program& branch, Var v) {
+    std::vector<bool> of_steps(branch.vars(), false);
+    for (const Eqn& eqn : branch.eqns()) {
+      const bool reads = std::ranges::any_of(eqn.in, [&](Var x) { return bool(of_steps[x]); });
+      for (std::size_t i = 0; i < eqn.out.size(); ++i)
+        of_steps[eqn.out[i]] =
+            eqn.op == &loop_op() ? i >= static_cast<std::size_t>(loop_of(eqn).carries) : is_element(eqn) && reads;
+    }
+    return of_steps[v];
   }
   bool may_go_before(std::size_t e) const {
     const Eqn& eqn = program_.eqns()[e];

@@ -121,6 +121,13 @@ const StreamedCase streamed_cases[]{
        const Array ys = stream_of(h, xs);
        return sum(where(xs > 0.0, exp(ys * 100.0 - amax(ys, 0)), 0.0), 0);
      }},
+    {"OfTheBranchThatIsTaken",
+     [](const Array& h, const Array& xs) {
+       const Array ys = cond(
+           h(0, 0) > 0.0, [](const Array& h, const Array& xs) { return stream_of(h, xs); },
+           [](const Array& h, const Array& xs) { return stream_of(-h, xs * 2.0) - 1.0; }, h, xs);
+       return mean(square(ys - xs));
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;
