@@ -81,10 +81,11 @@ class Sink {
         maker_(makers_of(program)),
         stored_for_(program.vars(), 0),
         readers_(program.vars(), 0),
+        reductions_(program.vars(), 0),
         overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
       for (std::size_t i = 0; i < eqn.in.size(); ++i) {
-        ++readers_[eqn.in[i]];
+        ++(rule_of<LowerReduction>(*eqn.op) != nullptr ? reductions_ : readers_)[eqn.in[i]];
         if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
       }
       if (eqn.op == &loop_op() && is_of_elements(*eqn.params.as<LoopParams>().body)) of_elements_.insert(&eqn);
@@ -191,10 +192,12 @@ class Sink {
   }
 
   // Elementwise, for nobody else, and of long rows of a large array, while the steps do no more than such things: it
-  // costs a step what it costs anyway, on as many threads.
+  // costs a step what it costs anyway, on as many threads. One reduction may compute it, too, where it reads it: a
+  // round trip through memory takes longer.
   bool is_for(const Eqn& eqn, const Part& part, const Eqn& loop) const {
     constexpr double large = 1 << 20, long_row = 256;  // bytes, elements
-    if (!is_elementwise(eqn) || eqn.in.empty() || readers_[part.of] != 1 || part.several) return false;
+    if (!is_elementwise(eqn) || eqn.in.empty() || readers_[part.of] != 1 || reductions_[part.of] > 1 || part.several)
+      return false;
     if (!is_own(part, steps_of(loop))) return false;
     const Type& t = program_.type(part.of);
     const double bytes = estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype));
@@ -453,10 +456,10 @@ class Sink {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> stored_for_;  // how many readers have it in memory
-  std::vector<int> readers_;
-  std::set<const Eqn*> of_elements_;  // loops whose steps compute elements, and reduce them
-  std::vector<bool> overwritten_;     // a later reader would make what updates it in place copy it
+  std::vector<int> stored_for_;            // how many readers have it in memory
+  std::vector<int> readers_, reductions_;  // of each variable
+  std::set<const Eqn*> of_elements_;       // loops whose steps compute elements, and reduce them
+  std::vector<bool> overwritten_;          // a later reader would make what updates it in place copy it
 };
 
 }  // namespace

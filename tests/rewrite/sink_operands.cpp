@@ -268,7 +268,8 @@ INSTANTIATE_TEST_SUITE_P(All, Sunk,
                                           testing::Values(DType::f64, DType::f32, DType::i32)),
                          case_and_dtype);
 
-// What is costly, and large, is made in the steps where these are elementwise and nothing else reads it.
+// What is costly, and large, is made in the steps where these are elementwise and nothing else reads it but a
+// reduction.
 TEST(SinkOperands, CostlyOnesOfLargeArrays) {
   const auto made = [](auto f, std::int64_t width) {
     const ProgramRef p = inline_calls(trace(f)(wave({600, width}, 1.3), wave({600, width}, 0.7)));
@@ -285,6 +286,20 @@ TEST(SinkOperands, CostlyOnesOfLargeArrays) {
                 [](const Array& x, const Array& y) {
                   const Array z = exp(x - y);
                   return std::pair(scanned(z).second, sum(z));
+                },
+                256),
+            0);
+  EXPECT_EQ(made(
+                [](const Array& x, const Array& y) {
+                  const Array z = exp(x - y);
+                  return std::tuple(scanned(z).second, sum(z), amax(z));
+                },
+                256),
+            1);
+  EXPECT_EQ(made(
+                [](const Array& x, const Array& y) {
+                  const Array z = exp(x - y);
+                  return std::pair(scanned(z).second, z);
                 },
                 256),
             1);
