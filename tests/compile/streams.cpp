@@ -149,5 +149,73 @@ TEST_P(Streamed, NoStackIsMade) {
 INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Stacks that are parts of arrays are made where they belong, whatever lies around them.
+const StreamedCase parts_of_arrays[]{
+    {"BehindTheBegin",
+     [](const Array& h, const Array& xs) { return concatenate({expand_dims(h, 0), stream_of(h, xs)}, 0); }},
+    {"BehindOtherRows",
+     [](const Array& h, const Array& xs) { return concatenate({xs(slice(2, 5)), stream_of(h, xs)}, 0); }},
+    {"BeforeTheBegin",
+     [](const Array& h, const Array& xs) { return concatenate({stream_of(h, xs), expand_dims(h, 0)}, 0); }},
+    {"InReverse",
+     [](const Array& h, const Array& xs) {
+       return concatenate({stream_of(h, xs, {.reverse = true}), expand_dims(h, 0)}, 0);
+     }},
+    {"InReverseBehindOtherRows",
+     [](const Array& h, const Array& xs) {
+       return concatenate({xs(slice(0, 1)), stream_of(h, xs, {.reverse = true}), expand_dims(h, 0)}, 0);
+     }},
+    {"BetweenRowsThatItMakes",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return concatenate({ys(slice(-1, none)), ys, ys(slice(0, 2))}, 0);
+     }},
+    {"TwoOfThem",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return concatenate({expand_dims(h, 0), ys, stream_of(ys(-1), -xs)}, 0);
+     }},
+    {"ReadLater",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), all = concatenate({expand_dims(h, 0), ys}, 0);
+       return all + sum(ys * ys, 0) + all(0) * stream_of(ys(3), ys)(-1);
+     }},
+    {"InALoop",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& c, const Array& x) {
+         const Array all = concatenate({expand_dims(c, 0), stream_of(c * x, xs)}, 0);
+         return std::pair(all(-1), all);
+       };
+       return scan(step, h, xs(slice(0, 3))).second;
+     }},
+    {"ColumnsOfALargerOne",
+     [](const Array& h, const Array& xs) { return concatenate({xs, stream_of(h, xs), xs + 1.0}, 1); }},
+    {"WrittenInto",
+     [](const Array& h, const Array& xs) {
+       return concatenate({xs, xs}, 0).at(slice(3, 3 + stream_steps)).set(stream_of(h, xs));
+     }},
+    {"WrittenIntoBehindTheBegin",
+     [](const Array& h, const Array& xs) {
+       const Array rows = zeros({stream_steps + 3, stream_rows, stream_width}, DType::f64).at(0).set(h * 2.0);
+       return rows.at(slice(1, 1 + stream_steps)).set(stream_of(h, xs));
+     }},
+};
+class PartOfAnArray : public testing::TestWithParam<std::tuple<StreamedCase, DType>> {};
+
+TEST_P(PartOfAnArray, ComesOutAsItIs) {
+  const auto& [c, dtype] = GetParam();
+  const Shape shape{stream_steps, stream_rows, stream_width};
+  const Array wide = reshape(sin(arange(shape.elements().value(), DType::f64) * 1.3 + 0.4), shape);
+  const Array xs = convert(wide, dtype), h = convert(cos(wide(3)), dtype);
+  const ProgramRef p = inline_calls(trace(c.f)(h, xs));
+  const std::vector<Value> in{h.value(), xs.value()};
+  expect_native({jit(c.f)(h, xs)}, evaluate(*p, {}, in), dtype);
+  const auto symbolic = jit(c.f, {.sizes = Sizes::symbolic});
+  expect_native({symbolic(h, xs)}, evaluate(*p, {}, in), dtype);
+}
+INSTANTIATE_TEST_SUITE_P(All, PartOfAnArray,
+                         testing::Combine(testing::ValuesIn(parts_of_arrays), testing::Values(DType::f64, DType::f32)),
+                         case_and_dtype);
+
 }  // namespace
 }  // namespace tenon
