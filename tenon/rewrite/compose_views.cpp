@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
@@ -23,7 +24,8 @@ bool has_views_of_views(const Program& program) {
   for (const Eqn& eqn : program.eqns()) {
     const auto reads = [&] { return std::ranges::any_of(eqn.in, [&](Var v) { return viewed[v]; }); };
     if ((is_view(eqn) || is_reduction(eqn)) && reads()) return true;
-    if (is_view(eqn) || concatenated_axis(eqn) || (is_elementwise(eqn) && reads())) viewed[eqn.out[0]] = true;
+    if (is_view(eqn) || concatenated_axis(eqn) || is_update(*eqn.op) || (is_elementwise(eqn) && reads()))
+      viewed[eqn.out[0]] = true;
     bool nested = false;
     eqn.params.visit_programs([&](const ProgramRef& p) { nested = nested || (p && has_views_of_views(*p)); });
     if (nested) return true;
@@ -270,7 +272,7 @@ std::optional<Ranges> ranges_of(const Eqn& eqn, const Type& result) {
 
 class Composer {
  public:
-  explicit Composer(Replay& replay) : replay_(replay) {}
+  explicit Composer(Replay& replay) : replay_(replay), maker_(makers_of(replay.program())) {}
 
   void bind(const Eqn& eqn) {
     const EqnScope place(eqn);
@@ -287,6 +289,8 @@ class Composer {
       std::vector<Views::Id> parts;
       for (const Var v : eqn.in) parts.push_back(id_of(v));
       ids_[eqn.out[0]] = views_.concatenation(replay_.get(eqn.out[0]), std::move(parts), *axis);
+    } else if (auto parts = parts_of_update(eqn)) {
+      ids_[eqn.out[0]] = views_.concatenation(replay_.get(eqn.out[0]), std::move(parts->first), parts->second);
     }
   }
 
@@ -317,6 +321,31 @@ class Composer {
     return views_.transposed(result, permutation);
   }
 
+  // An array with rows set at a known place is put together of what lies before them, these, and what lies behind.
+  std::optional<std::pair<std::vector<Views::Id>, std::int64_t>> parts_of_update(const Eqn& eqn) {
+    const Program& program = replay_.program();
+    const auto set = is_update(*eqn.op) ? rows_set(eqn, program) : std::nullopt;
+    const Eqn* number = set ? maker_[eqn.in[set->number]] : nullptr;
+    while (number != nullptr && number->op == &reshape_op()) number = maker_[number->in[0]];
+    if (number == nullptr || number->op != &literal_op()) return {};
+    const Shape& shape = program.type(eqn.out[0]).shape;
+    const auto count = set->count.try_value(), rows = shape[set->axis].try_value();
+    const std::int64_t first = literal_value(number->params).convert(DType::i64).as<std::int64_t>();
+    if (!shape.known() || !count || *count < 1 || first < 0 || first + *count > *rows) return {};
+    const auto some = [&](std::int64_t begin, std::int64_t end) {
+      Ranges ranges;
+      for (std::size_t i = 0; i < shape.rank(); ++i)
+        ranges.push_back(i == set->axis ? Range{begin, end - begin, 1} : Range{0, shape[i].value(), 1});
+      return views_.sliced(id_of(eqn.in[0]), ranges);
+    };
+    std::vector<Views::Id> parts;
+    if (first > 0) parts.push_back(some(0, first));
+    parts.push_back(
+        views_.reshaped(id_of(eqn.in[set->rows]), shape.without_axis(set->axis).with_axis(set->axis, *count)));
+    if (first + *count < *rows) parts.push_back(some(first + *count, *rows));
+    return std::pair(std::move(parts), static_cast<std::int64_t>(set->axis));
+  }
+
   // A reduction of a transpose is the transpose of one, where that takes the elements in the same order.
   std::optional<Views::Id> reduced_before(const Eqn& eqn) {
     if (!is_reduction(eqn)) return {};
@@ -341,6 +370,7 @@ class Composer {
   }
 
   Replay& replay_;
+  const std::vector<const Eqn*> maker_;
   Views views_;
   std::map<Var, Views::Id> ids_;
 };

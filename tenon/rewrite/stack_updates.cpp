@@ -207,6 +207,16 @@ struct Written {
   std::size_t carry;
   Rows rows;
   Var update;  // what a step writes
+  // Of rows behind others, and before others: the first one, and the reads of rows that a step before has written, or
+  // that are there, by how many rows they lie before the written one.
+  std::int64_t first = 0;
+  std::vector<std::pair<const Eqn*, std::int64_t>> own = {};
+
+  std::int64_t most_before() const {
+    std::int64_t most = 0;
+    for (const auto& [eqn, before] : own) most = std::max(most, before);
+    return most;
+  }
 };
 
 // Finds these carries of one loop, and the constants that its steps read nothing else of than one row each, all rows in
@@ -263,7 +273,7 @@ class Search {
     find_needed();
     count_reads();
     for (std::size_t k = 0; k < roles_.carries; ++k)
-      if (result_needed_[k]) write(k);
+      if (result_needed_[k]) write(k, around, loop);
     std::erase_if(written, [&](const Written& w) {
       return around.is_carried(loop.in[roles_.consts + w.carry], loop.out[w.carry]);
     });
@@ -280,8 +290,9 @@ class Search {
     choose_direction();
   }
 
-  // From what the carry is after the step back to what it was before, which nothing else reads.
-  void write(std::size_t k) {
+  // From what the carry is after the step back to what it was before, which nothing else reads, but for rows that steps
+  // before this one have written.
+  void write(std::size_t k, const Level& around, const Eqn& loop) {
     const Var before = body_.inputs()[roles_.consts + k];
     std::optional<Written> found;
     Var v = decided(body_.outputs()[k]);
@@ -290,12 +301,44 @@ class Search {
       if (eqn == nullptr || reads_[v] != 1) return;
       const auto set = rows_set(*eqn, body_);
       const auto rows = set ? rows_of(*eqn, set->axis, set->number, set->count) : std::nullopt;
+      if (set && !rows && eqn->in[0] == before && !found) return write_part(k, around, loop, *eqn, *set);
       if (!rows || (found && found->rows != *rows)) return;
       if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
     }
     if (found && reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
       written.push_back(*found);
+    else if (found && reads_[before] > 1 && numbers_->body().makers[decided(body_.outputs()[k])]->in[0] == before)
+      write_part(k, around, loop, *numbers_->body().makers[decided(body_.outputs()[k])],
+                 *rows_set(*numbers_->body().makers[decided(body_.outputs()[k])], body_));
+  }
+  // Rows of an array that is made for the loop, most of them, row by row: the stack is made in its place among the
+  // others.
+  void write_part(std::size_t k, const Level& around, const Eqn& loop, const Eqn& update, const RowsSet& set) {
+    constexpr std::int64_t furthest = 4;
+    const Var before = body_.inputs()[roles_.consts + k];
+    const Shape& shape = body_.type(before).shape;
+    const auto first = first_row(update, set.axis, set.number, set.count), steps = numbers_->steps().try_value(),
+               rows = shape[0].try_value();
+    if (p_.reverse || !first || !steps || !rows || *first < 0 || *first + *steps > *rows || 2 * *steps < *rows ||
+        around.makers[loop.in[roles_.consts + k]] == nullptr)
+      return;
+    Written found{k, {0, 1, false}, update.in[set.rows], *first, {}};
+    for (const Eqn& eqn : body_.eqns()) {
+      if (&eqn == &update || is_decided(eqn) || !is_needed(eqn)) continue;
+      if (std::ranges::none_of(eqn.in, [&](Var v) { return decided(v) == before; })) continue;
+      const auto part = eqn.in[0] == before ? rows_taken(eqn, body_) : std::nullopt;
+      const auto at = part ? first_row(eqn, part->axis, part->number, part->count) : std::nullopt;
+      if (!at || *first - *at < 1 || *first - *at > furthest || *at < 0) return;
+      found.own.emplace_back(&eqn, *first - *at);
+    }
+    if (reads_[before] == static_cast<int>(found.own.size()) + 1) written.push_back(std::move(found));
+  }
+  // Of an eqn that reads or writes one row, along the first axis, and the next one in the next step: that of the first.
+  std::optional<std::int64_t> first_row(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
+    const auto at = numbers_->number(eqn.in[number]);
+    if (axis != 0 || count != Dim(1) || !at || at->terms.size() != 1 || at->coefficient(element) != Dim(1)) return {};
+    return at->constant.try_value();
   }
   // Rows that lie in one piece, but not behind each other, are written best where they belong; a stack would be copied
   // there. Rows of single elements here and there are not.
@@ -319,6 +362,8 @@ class Search {
     for (const Written& w : written) updates.emplace(w.carry, w.update);
     std::set<const Eqn*> takes;
     for (const auto& [v, read] : taken) takes.insert(read.eqns.begin(), read.eqns.end());
+    for (const Written& w : written)
+      for (const auto& [eqn, before] : w.own) takes.insert(eqn);
     std::vector<Var> open;
     const auto need = [&](Var v) {
       if (!needed_[v]) open.push_back(v);
@@ -408,10 +453,18 @@ class Search {
   std::vector<int> reads_;
 };
 
-// What the carry is behind the loop.
-Array whole(const Rows& rows, const Shape& shape, Array stack) {
-  stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
-  return rows.count == 1 ? stack : reshape(stack, shape);
+// What the carry, which has been `given`, is behind the loop.
+Array whole(const Written& w, const Array& given, Array stack) {
+  const Shape& shape = given.shape();
+  stack = move_axis(stack, 0, static_cast<std::int64_t>(w.rows.axis));
+  if (w.rows.count != 1) return reshape(stack, shape);
+  if (stack.shape() == shape) return stack;
+  const Dim behind = stack.shape()[0] + w.first;
+  Arrays parts;
+  if (w.first > 0) parts.push_back(slice_in_dim(given, 0, w.first, 0));
+  parts.push_back(stack);
+  if (behind != shape[0]) parts.push_back(slice_in_dim(given, behind, shape[0], 0));
+  return concatenate(parts, 0);
 }
 
 // The loop with carries whose rows are written as stacks, with constants whose rows are taken as xs, and without what
@@ -439,8 +492,19 @@ Arrays rebuilt(const Search& search, LoopParams p, Arrays operands) {
   }
   for (std::size_t i = roles.carries; i < roles.results(); ++i)
     if (!stays[i]) edit.drop_result(i);
+  std::vector<std::vector<LoopEdit::Added>> before(
+      search.written.size());  // the rows before the written one, the last first
+  for (std::size_t k = 0; k < search.written.size(); ++k) {
+    const Written& w = search.written[k];
+    for (std::int64_t row = 1; row <= w.most_before(); ++row)
+      before[k].push_back(edit.add_carry(
+          squeeze(slice_in_dim(operands[roles.consts + w.carry], w.first - row, w.first - row + 1, 0), 0)));
+  }
   const auto write = [&](LoopEdit::Step& step) {
     std::map<const Eqn*, Array> taken;  // by the eqns that read them
+    for (std::size_t k = 0; k < search.written.size(); ++k)
+      for (const auto& [eqn, row] : search.written[k].own)
+        taken.emplace(eqn, step.at(before[k][static_cast<std::size_t>(row) - 1]));
     for (const auto& [v, added] : rows)
       for (const Eqn* eqn : search.taken.at(v).eqns) taken.emplace(eqn, step.at(added));
     for (const Eqn& eqn : body->eqns()) {
@@ -451,16 +515,20 @@ Arrays rebuilt(const Search& search, LoopParams p, Arrays operands) {
       else if (search.is_needed(eqn))
         step.old.bind_eqn(eqn);
     }
-    for (const Written& w : search.written) {
+    for (std::size_t k = 0; k < search.written.size(); ++k) {
+      const Written& w = search.written[k];
       const Shape row = operands[roles.consts + w.carry].shape().without_axis(w.rows.axis);
-      const Array& update = step.old.get(w.update);
-      step.stack(reshape(update, w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count))));
+      const Array made =
+          reshape(step.old.get(w.update), w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count)));
+      step.stack(made);
+      for (std::size_t i = 0; i < before[k].size(); ++i)
+        step.carry_on(before[k][i], i == 0 ? made : step.at(before[k][i - 1]));
     }
   };
   LoopEdit::Built built = edit.build(write);
   for (std::size_t k = 0; k < search.written.size(); ++k) {
     const Written& w = search.written[k];
-    built.results[w.carry] = whole(w.rows, operands[roles.consts + w.carry].shape(), built.stacks[k]);
+    built.results[w.carry] = whole(w, operands[roles.consts + w.carry], built.stacks[k]);
   }
   return built.results;
 }

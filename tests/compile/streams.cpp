@@ -128,6 +128,21 @@ const StreamedCase streamed_cases[]{
            [](const Array& h, const Array& xs) { return stream_of(-h, xs * 2.0) - 1.0; }, h, xs);
        return mean(square(ys - xs));
      }},
+    {"OfRowsThatAreMadeOfTheRowBefore",
+     [](const Array& h, const Array& xs) {
+       const Array begin = zeros({stream_steps + 1, stream_rows, stream_width}, DType::f64).at(0).set(h);
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(sin(rows(i) + xs(i))); };
+       return mean(square(fori_loop(0, stream_steps, step, begin)));
+     }},
+    {"OfRowsThatAreMadeOfTwoBefore",
+     [](const Array& h, const Array& xs) {
+       const Array begin =
+           concatenate({xs(slice(0, 2)), zeros({stream_steps, stream_rows, stream_width}, DType::f64)}, 0);
+       const auto step = [&](const Array& i, const Array& rows) {
+         return rows.at(i).set(2.0 * rows(i - 1) - rows(i - 2) - 0.1 * sin(rows(i - 1)) + 0.1 * h);
+       };
+       return var(fori_loop(2, stream_steps + 2, step, begin), 0);
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;
@@ -200,6 +215,74 @@ const StreamedCase parts_of_arrays[]{
        return rows.at(slice(1, 1 + stream_steps)).set(stream_of(h, xs));
      }},
 };
+const StreamedCase rows_of_rows[]{
+    {"OfTheRowBefore",
+     [](const Array& h, const Array& xs) {
+       const Array begin = zeros({stream_steps + 1, stream_rows, stream_width}, xs.dtype()).at(0).set(h);
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(sin(rows(i) + xs(i))); };
+       return fori_loop(0, stream_steps, step, begin);
+     }},
+    {"OfTwoBeforeAndRowsBehind",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) {
+         return rows.at(i).set(rows(i - 1) - rows(i - 3) * 0.5f + h);
+       };
+       return fori_loop(3, stream_steps, step, concatenate({xs, xs(slice(0, 2)) * 2.0f}, 0));
+     }},
+    {"OfALaterRow",  // which stays
+     [](const Array&, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i).set(rows(i + 1) * 0.5f); };
+       return fori_loop(0, stream_steps - 1, step, xs * 2.0f);
+     }},
+    {"OfAllRows",  // which stays
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i).set(sum(rows, 0) * 0.1f + h); };
+       return fori_loop(1, stream_steps, step, xs * 2.0f);
+     }},
+    {"OfTheRowThatItWrites",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i).set(rows(i) * 0.5f + h); };
+       return fori_loop(1, stream_steps, step, xs * 2.0f);
+     }},
+    {"FewRows",  // which are written in place
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 2).set(rows(i + 1) + h); };
+       return fori_loop(0, 3, step, xs * 2.0f);
+     }},
+    {"OfAnArgument",  // which is copied
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i).set(rows(i - 1) + h); };
+       return fori_loop(1, stream_steps, step, xs);
+     }},
+    {"AndReadsItAfterwards",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) {
+         const Array next = rows.at(i).set(rows(i - 1) * 0.5f + h);
+         return next.at(i).add(next(i) * 0.25f);
+       };
+       return fori_loop(1, stream_steps, step, xs * 2.0f);
+     }},
+    {"WithGradients",
+     [](const Array& h, const Array& xs) {
+       const auto loss = [](const Array& h, const Array& xs) {
+         const Array begin = zeros({stream_steps + 1, stream_rows, stream_width}, xs.dtype()).at(0).set(h);
+         const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(sin(rows(i) + xs(i))); };
+         return sum(square(fori_loop(0, stream_steps, step, begin)));
+       };
+       const auto [dh, dx] = grad<0, 1>(loss)(h, xs);
+       return dx + dh;
+     }},
+    {"OfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) {
+         const Array begin = zeros({stream_steps + 1, stream_width}, xs.dtype()).at(0).set(h);
+         const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(sin(rows(i) + xs(i))); };
+         return fori_loop(0, stream_steps, step, begin);
+       };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+};
+
 class PartOfAnArray : public testing::TestWithParam<std::tuple<StreamedCase, DType>> {};
 
 TEST_P(PartOfAnArray, ComesOutAsItIs) {
@@ -215,6 +298,9 @@ TEST_P(PartOfAnArray, ComesOutAsItIs) {
 }
 INSTANTIATE_TEST_SUITE_P(All, PartOfAnArray,
                          testing::Combine(testing::ValuesIn(parts_of_arrays), testing::Values(DType::f64, DType::f32)),
+                         case_and_dtype);
+INSTANTIATE_TEST_SUITE_P(RowsOfRows, PartOfAnArray,
+                         testing::Combine(testing::ValuesIn(rows_of_rows), testing::Values(DType::f64, DType::f32)),
                          case_and_dtype);
 
 }  // namespace
