@@ -317,21 +317,24 @@ std::string applied_text(const Report& report) {
   return section("rewritten by rules", lines);
 }
 
-// Of what loops stack: the reductions that they take in, and why others stay behind them.
+// Of what loops stack: the reductions that they take in, why others stay behind them, and what else reads a stack.
 std::string hoists_text(const ProgramRef& program) {
   const std::span<const ProgramPass> passes = compile_passes();
   const auto hoists = std::ranges::find(passes, "hoist_reductions", &ProgramPass::name);
   if (is_left_out(hoists->name)) return {};
-  std::string moved, others;
+  std::string moved, others, stacks;
   for (const HoistNote& note : hoist_notes(run_passes({passes.begin(), hoists}, program))) {
     const std::string line =
         fmt::format("  {}{}, of the loop{}", note.value, note.where.at_text(), note.loop.at_text());
-    if (note.stays.empty())
+    if (note.stack)
+      stacks += fmt::format("{}: {}\n", line, note.stays);
+    else if (note.stays.empty())
       moved += line + "\n";
     else
       others += fmt::format("{}: {}\n", line, note.stays);
   }
-  return section("reductions taken into loops", moved) + section("reductions that stay behind loops", others);
+  return section("reductions taken into loops", moved) + section("reductions that stay behind loops", others) +
+         section("stacks of loops that are stored", stacks);
 }
 
 // Of a Program that has no native form as a whole.

@@ -16,6 +16,7 @@
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/loops_into_branches.h"
+#include "tenon/rewrite/step_reads.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
 
@@ -28,7 +29,7 @@ class LoopRebuild {
  public:
   LoopRebuild(const Program& program, const Hoist& hoist, const std::vector<std::size_t>& maker,
               std::vector<bool>& done)
-      : program_(program), hoist_(hoist), maker_(maker), done_(done) {
+      : program_(program), hoist_(hoist), maker_(maker), done_(done), reads_(program, hoist, maker) {
     for (std::size_t e : hoist.taken) done_[e] = true;
   }
 
@@ -48,7 +49,7 @@ class LoopRebuild {
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
       if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
     }
-    for (const auto& [v, most] : lags())
+    for (const auto& [v, most] : reads_.lags())
       for (std::int64_t lag = 0; lag < most; ++lag) added_.earlier[v].push_back(edit.add_carry(nothing_of(v, replay)));
     if (is_numbered()) added_.number = edit.add_xs(arange(*p.length, DType::i64));
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
@@ -66,14 +67,6 @@ class LoopRebuild {
     }
   }
 
-  // What moves that reads what earlier steps made, and how many steps back.
-  std::map<Var, std::int64_t> lags() const {
-    std::map<Var, std::int64_t> most;
-    for (const std::size_t e : hoist_.moved)
-      for (const Var v : program_.eqns()[e].in)
-        if (const std::int64_t lag = hoist_.lag(program_.eqns()[e], v); lag > 0) most[v] = std::max(most[v], lag);
-    return most;
-  }
   Array nothing_of(Var v, const Replay& replay) const {
     const Type whole = replay.type(v);
     return zeros_like(Type::array(whole.dtype, step_shape(whole.shape, hoist_.steps.at(v))));
@@ -123,7 +116,7 @@ class LoopRebuild {
   Array of_all_steps(Array x, const StepsIn& steps) const {
     if (hoist_.steps_a_turn != 1)
       x = reshape(x, x.shape().without_axis(0).without_axis(0).with_axis(0, x.shape()[0] * hoist_.steps_a_turn));
-    if (!is_of_all_steps(steps)) x = slice_in_dim(x, steps.first, steps.first + steps.count, 0);
+    if (!reads_.is_of_all_steps(steps)) x = slice_in_dim(x, steps.first, steps.first + steps.count, 0);
     x = move_axis(x, 0, steps.axis);
     if (!steps.chunk) return x;
     const auto axis = static_cast<std::size_t>(steps.axis);
@@ -157,89 +150,24 @@ class LoopRebuild {
 
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
 
-  // The operands of a broadcast, transpose or elementwise op, and where in them the axis of its result lies: nowhere
-  // where a broadcast makes it. Nothing for other ops.
-  std::optional<std::optional<std::int64_t>> operand_axis(const Eqn& eqn, std::int64_t axis) const {
-    if (eqn.op == &broadcast_op()) {
-      const auto dims = broadcast_form(eqn.params).dims;
-      const auto at = std::ranges::find(dims, axis);
-      return at == dims.end() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(at - dims.begin());
-    }
-    if (eqn.op == &transpose_op()) return permutation_of(eqn.params)[static_cast<std::size_t>(axis)];
-    if (is_elementwise(eqn)) return axis;
-    return std::nullopt;
-  }
-  static StepsIn with_axis(StepsIn steps, std::int64_t axis) {
-    steps.axis = axis;
-    return steps;
-  }
-
-  // What a step reads is known by its variable, and how the steps lie in it: where they are some of all, their number
-  // is known.
-  using Key = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t>;
-  static Key key(const Along& along) {
-    const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
-    return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
-  }
-
-  // 0 1 2 … along another axis than that of the steps.
-  bool counts_elsewhere(const Along& along) const {
-    const Eqn* eqn = maker(along.var);
-    const auto counted = eqn == nullptr ? std::nullopt : counted_axis(*eqn);
-    return counted && *counted != along.steps.axis;
-  }
-  // Whether a value is the same at every step: made by broadcasts over the steps.
-  bool is_same_at_each(const Along& along) {
-    if (const auto known = same_.find(key(along)); known != same_.end()) return known->second;
-    const Eqn* eqn = maker(along.var);
-    if (counts_elsewhere(along)) return true;
-    const auto inner = eqn != nullptr ? operand_axis(*eqn, along.steps.axis) : std::nullopt;
-    const auto size = [&](Var v, std::int64_t axis) { return program_.type(v).shape[static_cast<std::size_t>(axis)]; };
-    const bool same = inner && (!*inner || (size(eqn->in[0], **inner) == size(along.var, along.steps.axis) &&
-                                            std::ranges::all_of(eqn->in, [&](Var v) {
-                                              return is_same_at_each({v, with_axis(along.steps, **inner)});
-                                            })));
-    same_.emplace(key(along), same);
-    return same;
-  }
-
   // What the body reads of what it does not make: consts for what is the same at every step, xs for the rest.
   void collect_outside(Replay& replay) {
-    for_each_outside([&](const Along& along) { collect(along, replay); });
-  }
-  // Elementwise ops read from outside, where the steps lie as in the result, and so do gathers read their indices.
-  Along outside(const Eqn& eqn, Var v) const {
-    const StepsIn& steps = hoist_.steps.at(eqn.out[0]);
-    return {v, eqn.op == &gather_op() ? with_axis(steps, batch_of(eqn).indices) : steps};
-  }
-  GatherBatch batch_of(const Eqn& gather) const {
-    return *gather_batch(gather.params, hoist_.steps.at(gather.in[0]).axis, program_.type(gather.out[0]).rank());
-  }
-  template <class Seen>
-  void for_each_outside(Seen seen) const {
-    for (std::size_t e : hoist_.moved) {
-      const Eqn& eqn = program_.eqns()[e];
-      for (Var v : eqn.in)
-        if (!hoist_.steps.contains(v)) seen(outside(eqn, v));
-    }
-    for (const StreamEnd& end : hoist_.ends)
-      for (const Along& along : end.of)
-        if (!hoist_.steps.contains(along.var)) seen(along);
+    reads_.for_each_outside([&](const Along& along) { collect(along, replay); });
   }
   void collect(const Along& along, Replay& replay) {
-    if (!is_same_at_each(along)) {
-      if (xs_.contains(key(along)) || numbered_.contains(key(along))) return;
-      if (is_of_all_steps(along.steps))
-        xs_.emplace(key(along), by_turn(by_step(along, replay)));
-      else if (const auto whole = with_all_steps(along))
-        xs_.emplace(key(along), by_turn(by_step(*whole, replay)));
+    if (!reads_.is_same_at_each(along)) {
+      if (xs_.contains(step_key(along)) || numbered_.contains(step_key(along))) return;
+      if (reads_.is_of_all_steps(along.steps))
+        xs_.emplace(step_key(along), by_turn(by_step(along, replay)));
+      else if (const auto whole = reads_.with_all_steps(along))
+        xs_.emplace(step_key(along), by_turn(by_step(*whole, replay)));
       else
-        numbered_.emplace(key(along), by_step(along, replay));
+        numbered_.emplace(step_key(along), by_step(along, replay));
       return;
     }
-    if (counts_elsewhere(along)) return;
+    if (reads_.counts_elsewhere(along)) return;
     const Eqn& eqn = *maker(along.var);
-    const auto inner = *operand_axis(eqn, along.steps.axis);
+    const auto inner = *reads_.operand_axis(eqn, along.steps.axis);
     for (Var v : eqn.in) {
       if (inner) {
         collect({v, with_axis(along.steps, *inner)}, replay);
@@ -248,22 +176,6 @@ class LoopRebuild {
         consts_.emplace(v, replay.get(v));
       }
     }
-  }
-  bool is_of_all_steps(const StepsIn& steps) const {
-    return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length * hoist_.steps_a_turn;
-  }
-  // What has rows for all steps, and those of some of them where a slice took them.
-  std::optional<Along> with_all_steps(const Along& along) const {
-    const Eqn* eqn = maker(along.var);
-    if (eqn == nullptr || eqn->op != &slice_op() || along.steps.chunk) return {};
-    const SliceForm form = slice_form(eqn->params);
-    const Shape &whole = program_.type(eqn->in[0]).shape, &part = program_.type(along.var).shape;
-    const auto axis = static_cast<std::size_t>(along.steps.axis);
-    const StepsIn all{along.steps.axis, {}, 0, whole[axis]};
-    if (!is_of_all_steps(all) || form.start[axis] != along.steps.first || form.stride[axis] != 1 ||
-        whole.without_axis(axis) != part.without_axis(axis))
-      return {};
-    return Along{eqn->in[0], all};
   }
   Array by_turn(const Array& x) const { return tenon::by_turn(x, hoist_.steps_a_turn); }
   Array of_turn(const Array& x, std::int64_t step) const {
@@ -292,7 +204,9 @@ class LoopRebuild {
   }
 
   bool is_numbered() const {
-    const auto chooses = [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps) && !is_last_step(end); };
+    const auto chooses = [&](const StreamEnd& end) {
+      return !reads_.is_of_all_steps(end.of[0].steps) && !is_last_step(end);
+    };
     return !numbered_.empty() || std::ranges::any_of(streams_, &Stream::numbered) ||
            std::ranges::any_of(hoist_.ends, chooses);
   }
@@ -302,7 +216,7 @@ class LoopRebuild {
     const StepsIn& steps = end.of[0].steps;
     const Array index = arange(*p.length * hoist_.steps_a_turn, DType::i64) - size_as_array(steps.first);
     const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
-    return is_of_all_steps(steps) ? before : max(before, 0);
+    return reads_.is_of_all_steps(steps) ? before : max(before, 0);
   }
   // What the elements were compared with, in the shape of the result.
   Array reference(const StreamEnd& end, const Replay& replay) const {
@@ -371,9 +285,9 @@ class LoopRebuild {
   // What a step of the body that is being made knows: its parts of what lies outside and of what moves, what is the
   // same at every step, and its number among the elements.
   struct Step {
-    std::map<Key, Array> parts;
+    std::map<StepKey, Array> parts;
     std::map<Var, Array> whole;
-    std::map<Key, Array> by_number;
+    std::map<StepKey, Array> by_number;
     std::map<std::size_t, Array> beside;  // what streams have asked for
     Array number;
   };
@@ -392,8 +306,9 @@ class LoopRebuild {
       Step step;
       if (hoist_.unrolled.empty())
         for (std::size_t i = static_cast<std::size_t>(p.carries); i < eqn.out.size(); ++i)
-          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(key(along(eqn.out[i])), made(i));
-      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(key(along(v)), of_turn(made(i), turn_step));
+          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(step_key(reads_.along(eqn.out[i])), made(i));
+      for (const auto& [v, i] : hoist_.unrolled)
+        step.parts.emplace(step_key(reads_.along(v)), of_turn(made(i), turn_step));
       for (const auto& [v, at] : added_.whole) step.whole.emplace(v, body.at(at));
       for (const auto& [along, at] : added_.by_number) step.by_number.emplace(along, body.at(at));
       for (const auto& [along, at] : added_.parts) step.parts.emplace(along, of_turn(body.at(at), turn_step));
@@ -419,13 +334,13 @@ class LoopRebuild {
     std::map<Var, Arrays> earlier;  // what the last steps made, the last one first
   };
   void take_step(Turn& turn, Step& step, bool last, const Replay& replay) const {
-    for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
+    reads_.for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
     for (std::size_t e : hoist_.moved) {
       const Eqn& moving = program_.eqns()[e];
-      step.parts.emplace(key(along(moving.out[0])), moved(moving, step, turn, replay));
+      step.parts.emplace(step_key(reads_.along(moving.out[0])), moved(moving, step, turn, replay));
     }
     for (auto& [v, values] : turn.earlier) {
-      values.insert(values.begin(), step.parts.at(key(along(v))));
+      values.insert(values.begin(), step.parts.at(step_key(reads_.along(v))));
       values.pop_back();
     }
     std::size_t at = 0;
@@ -438,7 +353,7 @@ class LoopRebuild {
       StreamStep now = elements_of(i, step);
       const StepsIn& steps = hoist_.ends[i].of[0].steps;
       if (streams_[i].join) {
-        if (!is_of_all_steps(steps)) {
+        if (!reads_.is_of_all_steps(steps)) {
           const Scalar& identity = *streams_[i].identity;
           now.elements = where(is_among(steps, step), convert(now.elements, identity.dtype()), Array(identity));
         }
@@ -449,7 +364,7 @@ class LoopRebuild {
         continue;
       }
       Arrays next = streams_[i].take(state, now);
-      const bool each = is_of_all_steps(steps) || is_last_step(hoist_.ends[i]);
+      const bool each = reads_.is_of_all_steps(steps) || is_last_step(hoist_.ends[i]);
       for (std::size_t k = 0; k < next.size(); ++k)
         state[k] = each ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
@@ -463,9 +378,9 @@ class LoopRebuild {
   // What a step stacks.
   Array part_of_step(const StreamEnd& end, const Step& step) const {
     const Eqn& eqn = program_.eqns()[end.eqn];
-    if (end.axes.empty()) return step.parts.at(key(along(eqn.out[0])));
+    if (end.axes.empty()) return step.parts.at(step_key(reads_.along(eqn.out[0])));
     const EqnScope place(eqn);
-    return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(key(end.of[0]))});
+    return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(step_key(end.of[0]))});
   }
   Array is_among(const StepsIn& steps, const Step& step) const {
     const Array first = size_as_array(steps.first);
@@ -476,15 +391,16 @@ class LoopRebuild {
     const StreamEnd& end = hoist_.ends[i];
     const StepsIn& steps = end.of[0].steps;
     const bool row = end.kind == StreamEnd::Kind::row;  // whose steps are other ones than those of its elements
-    StreamStep now = end.kind == StreamEnd::Kind::product
-                         ? multiplied(end, step)
-                         : StreamStep{.elements = step.parts.at(key(row ? along(end.of[0].var) : end.of[0])),
-                                      .axes = step_axes(steps, end.axes)};
-    if (end.kind == StreamEnd::Kind::squares && end.of.size() > 1) now.mask = step.parts.at(key(end.of[1]));
+    StreamStep now =
+        end.kind == StreamEnd::Kind::product
+            ? multiplied(end, step)
+            : StreamStep{.elements = step.parts.at(step_key(row ? reads_.along(end.of[0].var) : end.of[0])),
+                         .axes = step_axes(steps, end.axes)};
+    if (end.kind == StreamEnd::Kind::squares && end.of.size() > 1) now.mask = step.parts.at(step_key(end.of[1]));
     if (end.kind == StreamEnd::Kind::exponentials && end.of.size() > 1)
-      now.elements = where(step.parts.at(key(end.of[1])), now.elements, -std::numeric_limits<double>::infinity());
+      now.elements = where(step.parts.at(step_key(end.of[1])), now.elements, -std::numeric_limits<double>::infinity());
     if (streams_[i].numbered)
-      now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
+      now.index = reads_.is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
@@ -501,7 +417,7 @@ class LoopRebuild {
       for (std::int64_t axis : axes)
         if (along.steps.chunk || axis != along.steps.axis)
           inner.push_back(axis - (!along.steps.chunk && axis > along.steps.axis));
-      const Array& x = step.parts.at(key(along));
+      const Array& x = step.parts.at(step_key(along));
       return convert(std::ranges::is_sorted(inner) ? x : transpose(x, inner), dtype);
     };
     const auto with_free = [](std::vector<std::int64_t> axes, const std::vector<std::int64_t>& free) {
@@ -532,48 +448,46 @@ class LoopRebuild {
 
   // A step's part of what lies outside: what is the same at every step is made within the body.
   const Array& outside_part(const Along& along, Step& step, const Replay& replay) const {
-    if (const auto found = step.parts.find(key(along)); found != step.parts.end()) return found->second;
-    if (const auto found = step.by_number.find(key(along)); found != step.by_number.end())
-      return step.parts.emplace(key(along), row_at(found->second, step.number - size_as_array(along.steps.first)))
+    if (const auto found = step.parts.find(step_key(along)); found != step.parts.end()) return found->second;
+    if (const auto found = step.by_number.find(step_key(along)); found != step.by_number.end())
+      return step.parts.emplace(step_key(along), row_at(found->second, step.number - size_as_array(along.steps.first)))
           .first->second;
     const Eqn& eqn = *maker(along.var);
-    if (counts_elsewhere(along)) {
+    if (reads_.counts_elsewhere(along)) {
       const Type whole = replay.type(along.var);
       const std::int64_t axis = step_axes(along.steps, {*counted_axis(eqn)})[0];
-      return step.parts.emplace(key(along), iota(whole.dtype, step_shape(whole.shape, along.steps), axis))
+      return step.parts.emplace(step_key(along), iota(whole.dtype, step_shape(whole.shape, along.steps), axis))
           .first->second;
     }
-    const auto inner = *operand_axis(eqn, along.steps.axis);
+    const auto inner = *reads_.operand_axis(eqn, along.steps.axis);
     if (!inner) {
       const auto given = step.whole.find(eqn.in[0]);
       const Array x = given != step.whole.end() ? given->second : bind1(literal_op(), maker(eqn.in[0])->params, {});
-      return step.parts.emplace(key(along), broadcast_step(eqn, x, along.steps, replay)).first->second;
+      return step.parts.emplace(step_key(along), broadcast_step(eqn, x, along.steps, replay)).first->second;
     }
     for (Var v : eqn.in) outside_part({v, with_axis(along.steps, *inner)}, step, replay);
-    return step.parts.emplace(key(along), part(eqn, along.steps, *inner, step, replay)).first->second;
+    return step.parts.emplace(step_key(along), part(eqn, along.steps, *inner, step, replay)).first->second;
   }
-
-  Along along(Var v) const { return {v, hoist_.steps.at(v)}; }
 
   Array moved(const Eqn& eqn, const Step& step, const Turn& turn, const Replay& replay) const {
     const EqnScope place(eqn);
     const StepsIn& steps = hoist_.steps.at(eqn.out[0]);
-    const auto operand = [&]() -> const Array& { return step.parts.at(key(along(eqn.in[0]))); };
+    const auto operand = [&]() -> const Array& { return step.parts.at(step_key(reads_.along(eqn.in[0]))); };
     if (const auto form = reduction_of(eqn, program_))
       return bind1(*eqn.op, reduction_params(step_axes(hoist_.steps.at(eqn.in[0]), form->axes)), {operand()});
     if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
     if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
     if (eqn.op == &gather_op()) {
       const Var v = eqn.in[1];
-      const Along indices = hoist_.steps.contains(v) ? along(v) : outside(eqn, v);
-      return gather_of_batch(replay.params(eqn), batch_of(eqn), operand(), step.parts.at(key(indices)));
+      const Along indices = hoist_.steps.contains(v) ? reads_.along(v) : reads_.outside(eqn, v);
+      return gather_of_batch(replay.params(eqn), reads_.batch_of(eqn), operand(), step.parts.at(step_key(indices)));
     }
-    if (!is_elementwise(eqn)) return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
+    if (!is_elementwise(eqn)) return part(eqn, steps, **reads_.operand_axis(eqn, steps.axis), step, replay);
     Arrays operands;
     for (const Var v : eqn.in) {
       const std::int64_t lag = hoist_.lag(eqn, v);
       operands.push_back(lag > 0 ? turn.earlier.at(v)[static_cast<std::size_t>(lag) - 1]
-                                 : step.parts.at(key({v, steps})));
+                                 : step.parts.at(step_key({v, steps})));
     }
     return bind_op(*eqn.op, replay.params(eqn), operands)[0];
   }
@@ -598,7 +512,7 @@ class LoopRebuild {
 
   // A broadcast, transpose or elementwise op on parts of its operands, in which the steps lie along axis `inner`.
   Array part(const Eqn& eqn, const StepsIn& steps, std::int64_t inner, const Step& step, const Replay& replay) const {
-    const auto at = [&](Var v) -> const Array& { return step.parts.at(key({v, with_axis(steps, inner)})); };
+    const auto at = [&](Var v) -> const Array& { return step.parts.at(step_key({v, with_axis(steps, inner)})); };
     if (eqn.op == &broadcast_op()) return broadcast_step(eqn, at(eqn.in[0]), steps, replay);
     if (eqn.op == &transpose_op()) {
       return transpose(at(eqn.in[0]), step_axes(with_axis(steps, inner), permutation_of(eqn.params)));
@@ -612,13 +526,13 @@ class LoopRebuild {
   const Hoist& hoist_;
   const std::vector<std::size_t>& maker_;
   std::vector<bool>& done_;
-  std::map<Key, bool> same_;       // at every step
-  std::map<Key, Array> xs_;        // read a step at a time; the steps are axis 0
-  std::map<Key, Array> numbered_;  // of some steps: read by number
-  std::map<Var, Array> consts_;    // broadcast over the steps
-  std::vector<Stream> streams_;    // of each end
-  struct {                         // what the loop is given for these, and for streams
-    std::map<Key, LoopEdit::Added> parts, by_number;
+  StepReads reads_;
+  std::map<StepKey, Array> xs_;        // read a step at a time; the steps are axis 0
+  std::map<StepKey, Array> numbered_;  // of some steps: read by number
+  std::map<Var, Array> consts_;        // broadcast over the steps
+  std::vector<Stream> streams_;        // of each end
+  struct {                             // what the loop is given for these, and for streams
+    std::map<StepKey, LoopEdit::Added> parts, by_number;
     std::map<Var, LoopEdit::Added> whole;
     std::map<std::size_t, LoopEdit::Added> beside;
     std::vector<LoopEdit::Added> state;

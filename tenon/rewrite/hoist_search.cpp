@@ -70,6 +70,7 @@ class HoistSearch {
       Hoist hoist;
       hoist.loop = e;
       if (program_.eqns()[e].op != &loop_op() || !enter(hoist)) continue;
+      const std::size_t before = notes.size();
       std::vector<StreamEnd> ends;
       std::set<std::size_t> cone;
       look_behind(hoist, ends, cone);
@@ -83,11 +84,39 @@ class HoistSearch {
           note(ends[i].eqn, text(why[i].by));
       for (std::size_t end = e + 1; end < program_.eqns().size(); ++end)
         if (const auto why = why_no_end(program_.eqns()[end])) note(end, *why);
+      if (notes.size() > before) continue;
+      std::set<std::size_t> moves = cone;
+      for (const StreamEnd& end : ends) moves.insert(end.eqn), moves.insert(end.absorbed.begin(), end.absorbed.end());
+      const Eqn& loop = program_.eqns()[e];
+      for (auto i = static_cast<std::size_t>(loop.params.as<LoopParams>().carries); i < loop.out.size(); ++i)
+        if (const Eqn* reader = reader_besides(loop.out[i], moves); reader != nullptr && reader->op != &loop_op())
+          notes.push_back(
+              {type(loop.out[i]).text(),
+               {},
+               loop.where,
+               fmt::format("{}{} reads it, and does not go step by step", reader->op->name, reader->where.at_text()),
+               true});
     }
     return notes;
   }
 
  private:
+  // What reads a stack, or what is made of it step by step, and is none of the eqns that could move.
+  const Eqn* reader_besides(Var stack, const std::set<std::size_t>& moves) const {
+    std::vector<Var> open{stack};
+    std::unordered_set<Var> seen{stack};
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      for (const std::size_t e : readers_[v]) {
+        if (!moves.contains(e)) return &program_.eqns()[e];
+        for (const Var x : program_.eqns()[e].out)
+          if (steps_.contains(x) && seen.insert(x).second) open.push_back(x);
+      }
+    }
+    return nullptr;
+  }
+
   // What an end reads that is a result, or that others read which stay.
   struct Spoiler {
     Var of;

@@ -68,13 +68,14 @@ struct Hoist {
 // the order of the loops.
 std::vector<Hoist> find_hoists(const Program& program);
 
-// A reduction of what the steps of a loop give, as explain() tells of it.
+// A reduction of what the steps of a loop give, as explain() tells of it; or a stack that is stored for what is none.
 struct HoistNote {
   std::string value;  // "sum f32[32,128]"
   Source where, loop;
   std::string stays = {};  // why it is no part of the loop; empty where it is
+  bool stack = false;
 };
-// Of the reductions that no Hoist moves: why.
+// Of the reductions that no Hoist moves: why. Of stacks that other ops read: by which.
 std::vector<HoistNote> notes_of_what_stays(const Program& program);
 HoistNote note_of(const Program& program, std::size_t eqn, std::size_t loop);
 

@@ -306,11 +306,12 @@ class Search {
       if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
     }
-    if (found && reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
+    if (!found) return;
+    const Eqn& last = *numbers_->body().makers[decided(body_.outputs()[k])];
+    if (reads_[before] > 1 && last.in[0] == before)
+      write_part(k, around, loop, last, *rows_set(last, body_));
+    else if (reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
       written.push_back(*found);
-    else if (found && reads_[before] > 1 && numbers_->body().makers[decided(body_.outputs()[k])]->in[0] == before)
-      write_part(k, around, loop, *numbers_->body().makers[decided(body_.outputs()[k])],
-                 *rows_set(*numbers_->body().makers[decided(body_.outputs()[k])], body_));
   }
   // Rows of an array that is made for the loop, most of them, row by row: the stack is made in its place among the
   // others.

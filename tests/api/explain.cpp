@@ -151,6 +151,13 @@ TEST(Explain, ReductionsOfLoops) {
     return std::pair(tn::amax(tn::sum(ys, 1)), ys);
   });
   EXPECT_TRUE(std::regex_search(result, std::regex("max f32\\[\\] at .*: the stack .* is a result\n"))) << result;
+  const std::string sorted =
+      told([&](const Array& c, const Array& xs) { return tn::sort(tn::exp(scan(c, xs)), 0)(3); });
+  EXPECT_TRUE(std::regex_search(
+      sorted,
+      std::regex("stacks of loops that are stored:\n  f32\\[100,4\\], of the loop at "
+                 ".*explain.cpp:[0-9]+: [a-z_]+ at .*explain.cpp:[0-9]+ reads it, and does not go step by step\n")))
+      << sorted;
   const std::string strict = told([&](const Array& c, const Array& xs) {
     const tn::StrictNumerics exactly;
     return tn::sum(scan(c, xs), 0);

@@ -27,16 +27,18 @@ std::optional<Affine> begin_of_whole(const Nest& n, const Expr& offset) {
   }
   return a;
 }
-// A nest that does nothing but copy elements that lie behind each other, as a copy.
+// A nest that does nothing but copy elements that lie behind each other, as many as are known, as a copy.
 std::optional<Copy> as_copy(const Nest& n, std::span<const Slot> slots) {
   if (!n.independent || n.stores.size() != 1 || n.stores[0].condition) return {};
   const Store& store = n.stores[0];
   if (store.value.kind() != Expr::Kind::load) return {};
   const SlotId from = store.value.node().id;
   const auto to = begin_of_whole(n, store.offset), at = begin_of_whole(n, store.value.operand(0));
-  if (!to || !at || slots[from].dtype != slots[store.slot].dtype) return {};
+  if (!to || !at || slots[from].dtype != slots[store.slot].dtype || slots[store.slot].place == Slot::Place::size)
+    return {};
   Dim elements = 1;
   for (const Dim& size : n.sizes) elements = elements * size;
+  if (!elements.known() || !to->known() || !at->known()) return {};
   return Copy{
       .to = store.slot, .from = from, .to_offset = to_expr(*to), .from_offset = to_expr(*at), .elements = elements};
 }
