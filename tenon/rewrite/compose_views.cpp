@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
@@ -321,10 +322,14 @@ class Composer {
     return views_.transposed(result, permutation);
   }
 
-  // An array with rows set at a known place is put together of what lies before them, these, and what lies behind.
+  // An array that is filled with a number, with rows set at a known place, is put together of what lies before them,
+  // these, and what lies behind. Others are updated in place, which what read them later would prevent.
   std::optional<std::pair<std::vector<Views::Id>, std::int64_t>> parts_of_update(const Eqn& eqn) {
     const Program& program = replay_.program();
-    const auto set = is_update(*eqn.op) ? rows_set(eqn, program) : std::nullopt;
+    const auto is_filled = [&](Var v) {
+      return filled_.contains(v) || (maker_[v] != nullptr && maker_[v]->op == &broadcast_op());
+    };
+    const auto set = is_update(*eqn.op) && is_filled(eqn.in[0]) ? rows_set(eqn, program) : std::nullopt;
     const Eqn* number = set ? maker_[eqn.in[set->number]] : nullptr;
     while (number != nullptr && number->op == &reshape_op()) number = maker_[number->in[0]];
     if (number == nullptr || number->op != &literal_op()) return {};
@@ -338,6 +343,7 @@ class Composer {
         ranges.push_back(i == set->axis ? Range{begin, end - begin, 1} : Range{0, shape[i].value(), 1});
       return views_.sliced(id_of(eqn.in[0]), ranges);
     };
+    filled_.insert(eqn.out[0]);
     std::vector<Views::Id> parts;
     if (first > 0) parts.push_back(some(0, first));
     parts.push_back(
@@ -373,6 +379,7 @@ class Composer {
   const std::vector<const Eqn*> maker_;
   Views views_;
   std::map<Var, Views::Id> ids_;
+  std::set<Var> filled_;  // with a number, and then rows of it set
 };
 
 }  // namespace

@@ -222,6 +222,10 @@ class HoistSearch {
           ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }
+    // Each step would choose each of them.
+    constexpr std::ptrdiff_t most_rows = 8;
+    const auto is_row = [](const StreamEnd& end) { return end.kind == StreamEnd::Kind::row; };
+    if (std::ranges::count_if(ends, is_row) > most_rows) std::erase_if(ends, is_row);
   }
   // The eqns of some ends: what becomes part of the body; what is written anew or goes; and reductions whose parts the
   // loop stacks. The second lacks what stays behind the loop for others that read it.

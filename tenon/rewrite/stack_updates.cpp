@@ -325,15 +325,23 @@ class Search {
         around.makers[loop.in[roles_.consts + k]] == nullptr)
       return;
     Written found{k, {0, 1, false}, update.in[set.rows], *first, {}};
-    for (const Eqn& eqn : body_.eqns()) {
-      if (&eqn == &update || is_decided(eqn) || !is_needed(eqn)) continue;
-      if (std::ranges::none_of(eqn.in, [&](Var v) { return decided(v) == before; })) continue;
-      const auto part = eqn.in[0] == before ? rows_taken(eqn, body_) : std::nullopt;
-      const auto at = part ? first_row(eqn, part->axis, part->number, part->count) : std::nullopt;
+    for (const Eqn* eqn : readers_of(before)) {
+      if (eqn == &update) continue;
+      const auto part = eqn->in[0] == before ? rows_taken(*eqn, body_) : std::nullopt;
+      const auto at = part ? first_row(*eqn, part->axis, part->number, part->count) : std::nullopt;
       if (!at || *first - *at < 1 || *first - *at > furthest || *at < 0) return;
-      found.own.emplace_back(&eqn, *first - *at);
+      found.own.emplace_back(eqn, *first - *at);
     }
     if (reads_[before] == static_cast<int>(found.own.size()) + 1) written.push_back(std::move(found));
+  }
+  // The needed eqns that read an input.
+  std::span<const Eqn* const> readers_of(Var input) {
+    if (readers_.empty())
+      for (const Eqn& eqn : body_.eqns())
+        if (!is_decided(eqn) && is_needed(eqn))
+          for (const Var v : std::set<Var>(eqn.in.begin(), eqn.in.end()))
+            if (numbers_->body().makers[decided(v)] == nullptr) readers_[decided(v)].push_back(&eqn);
+    return readers_[input];
   }
   // Of an eqn that reads or writes one row, along the first axis, and the next one in the next step: that of the first.
   std::optional<std::int64_t> first_row(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
@@ -448,8 +456,9 @@ class Search {
   const Program& body_;
   const std::vector<bool> is_read_;
   std::optional<StepNumbers> numbers_;
-  std::map<Var, Var> decided_;  // choices of the body whose condition is the same in all steps
-  std::vector<bool> needed_;    // variables of the body
+  std::map<Var, Var> decided_;                      // choices of the body whose condition is the same in all steps
+  std::vector<bool> needed_;                        // variables of the body
+  std::map<Var, std::vector<const Eqn*>> readers_;  // of inputs
   std::vector<bool> result_needed_;
   std::vector<int> reads_;
 };

@@ -22,6 +22,7 @@ Array stream_of(const Array& h, const Array& xs, const ScanOptions& options = {}
 struct StreamedCase {
   const char* name;
   std::function<Array(const Array& h, const Array& xs)> f;  // [rows, width], [steps, rows, width]
+  bool varies = true;                                       // whether it takes other sizes, too
 };
 Array with_rows(const Array& x) { return expand_dims(x, 1); }
 
@@ -159,7 +160,9 @@ TEST_P(Streamed, NoStackIsMade) {
   const ProgramRef p = inline_calls(trace(f)(h, xs)), q = run_passes(compile_passes(), p);
   EXPECT_LT(most_elements(*q), shape.elements().value()) << p << q;
   const std::vector<Value> in{h.value(), xs.value()};
-  expect_native({jit(f)(h, xs)}, evaluate(*p, {}, in), p->output_types()[0].dtype);
+  const DType dtype = p->output_types()[0].dtype;
+  expect_native({jit(f)(h, xs)}, evaluate(*p, {}, in), dtype);
+  if (GetParam().varies) expect_native({jit(f, {.sizes = Sizes::symbolic})(h, xs)}, evaluate(*p, {}, in), dtype);
 }
 INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
                          [](const auto& info) { return std::string(info.param.name); });

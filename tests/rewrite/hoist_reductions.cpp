@@ -430,6 +430,15 @@ TEST(Hoisted, LagsOfStepsThatATurnDoes) {
     expect_hoisted(trace(f)(h0(), xs()));
   }
 }
+TEST(NotHoisted, RowsOfAllSteps) {  // each step would choose all of them
+  const auto f = [](Array h, Array xs) {
+    const Array ys = stacked(h, xs);
+    Array all = ys(0);
+    for (std::int64_t i = 1; i < 12; ++i) all = all * ys(i);
+    return all;
+  };
+  expect_unchanged(trace(f)(h0(), zeros({12, 3}, DType::f64)));
+}
 TEST(NotHoisted, SumsOfAllThatLargeStepsHave) {  // which threads share behind the loop
   const auto f = [](Array h, Array xs) { return sum(stacked(h, xs), 1); };
   expect_unchanged(trace(f)(zeros({5'000}, DType::f64), zeros({steps, 5'000}, DType::f64)));
