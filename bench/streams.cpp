@@ -46,6 +46,12 @@ Array updated(const Array& xs) {
   return tn::fori_loop(0, T, step, std::pair(Array(tn::zeros({B, D})), Array(tn::zeros({T, B, D})))).second;
 }
 
+// A path that a loop writes row by row, each of the row before.
+Array path(const Array& xs) {
+  const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(tn::sin(rows(i) + xs(i))); };
+  return tn::fori_loop(0, T, step, Array(tn::zeros({T + 1, B, D})));
+}
+
 using Loss = std::function<Array(const Array& xs, const Array& ts, const Array& mask)>;
 struct Spelling {
   const char* name;
@@ -96,6 +102,34 @@ const Spelling spellings[]{
     {"in one row",
      [](auto& x, auto& t, auto&) { return mean_square(tn::reshape(outputs(x), {-1}), tn::reshape(t, {-1})); }},
     {"inner product", [](auto& x, auto& t, auto&) { return tn::einsum("tbd,tbd->", outputs(x), t); }},
+    {"unrolled by 3", [](auto& x, auto& t, auto&) { return mean_square(outputs(x, {.unroll = 3}), t); }},
+    {"update loop of rows before",
+     [](auto& x, auto& t, auto&) { return mean_square(path(x)(tn::slice(1, T + 1)), t); }},
+    {"a path with its begin",
+     [](auto& x, auto&, auto&) {
+       return tn::mean(tn::square(tn::concatenate({tn::expand_dims(x(0), 0), outputs(x)}, 0)));
+     }},
+    {"differences", [](auto& x, auto&, auto&) { return tn::sum(tn::square(tn::diff(outputs(x), 1, 0))); }},
+    {"weighted sum over T",
+     [](auto& x, auto&, auto& m) { return tn::sum(tn::einsum("t,tbd->bd", m(tn::all, 0), outputs(x))); }},
+    {"the last step", [](auto& x, auto&, auto&) { return tn::mean(tn::square(outputs(x)(-1))); }},
+    {"var under a mask", [](auto& x, auto&, auto& m) { return tn::sum(tn::var(outputs(x), 0, {.where = kept(m)})); }},
+    {"var over T of lanes",
+     [](auto& x, auto&, auto&) {
+       const auto one = [](const Array& x) {
+         const auto step = [](const Array& c, const Array& x) {
+           const Array next = tn::sin(c + x);
+           return std::pair(next, next);
+         };
+         return tn::var(tn::scan(step, tn::zeros({D}), x).second, 0);
+       };
+       return tn::sum(tn::vmap(one, {.in_axes = 1})(x));
+     }},
+    {"cross entropy of labels",
+     [](auto& x, auto&, auto&) {
+       const Array labels = tn::reshape(tn::arange(T * B) % D, {T, B, 1});
+       return -tn::mean(tn::take_along_axis(tn::nn::log_softmax(outputs(x)), labels, 2));
+     }},
     {"in a branch",
      [](auto& x, auto& t, auto& m) {
        return tn::cond(
