@@ -266,6 +266,23 @@ TEST(ScatterFuzz, IsItsDefinition) {
   }
 }
 
+// As max() and min() themselves: of zeros, the larger one is +0 and the smaller -0, whichever is there before.
+TEST(Scatter, SignsOfZeros) {
+  for (const DType d : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const Array x = convert(Array{0.0, -0.0, 0.0, -0.0}, d), y = convert(Array{-0.0, 0.0, 0.0, -0.0}, d);
+    const Array rows = arange(4);
+    for (const auto kind : {ScatterKind::max, ScatterKind::min}) {
+      const std::vector<Value> in{x.value(), rows.value(), y.value()};
+      const ProgramRef p = traced({type_of(in[0]), type_of(in[1]), type_of(in[2])},
+                                  [&](auto a) { return scatter_at(kind, a[0], std::vector{a[1]}, {0}, a[2]); });
+      const Buffer want = (kind == ScatterKind::max ? max(x, y) : min(x, y)).to_buffer();
+      for (const Buffer& got : both_results(p, in))
+        for (std::int64_t i = 0; i < 4; ++i)
+          EXPECT_EQ(std::signbit(sample::element(got, i).real()), std::signbit(sample::element(want, i).real())) << i;
+    }
+  }
+}
+
 TEST(Indexing, AsJax) {
   const auto buffer = [](const std::vector<std::int64_t>& numbers, const Sizes& sizes) {
     Buffer b = Buffer::allocate(DType::i32, sizes);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <numeric>
+#include <type_traits>
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/elementwise/arithmetic.h"
@@ -89,8 +91,10 @@ T combined(ScatterKind kind, T old, T update) {
     if (kind == ScatterKind::add) return narrow<T>(a + b);
     if (kind == ScatterKind::mul) return narrow<T>(Times()(a, b));
     if constexpr (!std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>) {
-      if (a != a || b != b) return a != a ? old : update;  // NaN stays
-      return (kind == ScatterKind::max) == (b > a) && a != b ? update : old;
+      if (a != a || b != b) return a != a ? old : update;            // NaN stays
+      if constexpr (std::is_floating_point_v<decltype(widen(old))>)  // of zeros, the maximum is +0 and the minimum -0
+        if (a == b) return std::signbit(a) == (kind == ScatterKind::max) ? update : old;
+      return (kind == ScatterKind::max) == (b > a) ? update : old;
     }
     return old;
   }
