@@ -118,3 +118,10 @@ def test_indices_without_replacement_are_of_32_bits():
         with tn.enable_x64(x64):
             assert random.categorical(KEY, logits).dtype == wide
             assert random.categorical(KEY, logits, replace=False).dtype == random.categorical(KEY, logits, replace=False, shape=(2, 2)).dtype == "int32"
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cumlogsumexp"])
+def test_what_a_loop_of_the_library_computes_is_the_callers(name):
+    function = getattr(lax, name)
+    told = tn.explain(lambda x: function(x))(tnp.ones(40))
+    assert f" at {__file__}:" in told and "tenon/api" not in told, told
