@@ -8,6 +8,7 @@
 #include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/extremum.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
@@ -229,16 +230,6 @@ Partials extremum_partials(bool largest) {
   };
   return {[share](const Array& x, const Array& y, const Array&, const Array& d) { return share(x, y, d); },
           [share](const Array& x, const Array& y, const Array&, const Array& d) { return share(y, x, d); }};
-}
-// NaN where either is; of zeros, the maximum is +0 and the minimum -0.
-template <bool largest, class T>
-T extremum(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(x)) return x;
-    if (std::isnan(y)) return y;
-    if (x == y) return std::signbit(x) == largest ? y : x;
-  }
-  return (x > y) == largest ? x : y;
 }
 const OpInfo max_info = binary(max_info, BinarySpec{.name = "max",
                                                     .summary = "the larger; NaN if either is",

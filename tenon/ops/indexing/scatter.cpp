@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <numeric>
-#include <type_traits>
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/extremum.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/indexing/index_axes.h"
 #include "tenon/ops/promotion.h"
@@ -91,10 +90,7 @@ T combined(ScatterKind kind, T old, T update) {
     if (kind == ScatterKind::add) return narrow<T>(a + b);
     if (kind == ScatterKind::mul) return narrow<T>(Times()(a, b));
     if constexpr (!std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>) {
-      if (a != a || b != b) return a != a ? old : update;            // NaN stays
-      if constexpr (std::is_floating_point_v<decltype(widen(old))>)  // of zeros, the maximum is +0 and the minimum -0
-        if (a == b) return std::signbit(a) == (kind == ScatterKind::max) ? update : old;
-      return (kind == ScatterKind::max) == (b > a) ? update : old;
+      return narrow<T>(kind == ScatterKind::max ? extremum<true>(a, b) : extremum<false>(a, b));
     }
     return old;
   }

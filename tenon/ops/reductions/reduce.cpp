@@ -12,6 +12,7 @@
 #include "tenon/ops/control/region.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/elementwise/extremum.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/indexing/index_map.h"
 #include "tenon/ops/structure/shape.h"
@@ -276,42 +277,28 @@ JvpRule extremum_jvp(const OpInfo& op) {
     return JvpResult{{y}, {bind1(sum_info, args.params, {where(chosen, *args.tangents[0], 0)}) / count}};
   };
 }
-const OpInfo max_info =
-    reduction(max_info, {.name = "reduce_max",
-                         .summary = "largest over axes; NaN if any is",
-                         .has = dtypes::ordered_numbers.has,
-                         .needs_elements = true,
-                         .eval = eval_reduce(dtypes::ordered_numbers, lowest,
-                                             [](auto a, auto b) {
-                                               if constexpr (std::is_floating_point_v<decltype(a)>) {
-                                                 if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
-                                                 if (a == b) return std::signbit(a) ? b : a;  // -0 is below 0
-                                               }
-                                               return a > b ? a : b;
-                                             }),
-                         .jvp = extremum_jvp(max_info),
-                         .transpose = Absent{"not linear"},
-                         .combine = Combine::max,
-                         .initial = lowest,
-                         .domain = {-3, 3}});
-const OpInfo min_info =
-    reduction(min_info, {.name = "reduce_min",
-                         .summary = "smallest over axes; NaN if any is",
-                         .has = dtypes::ordered_numbers.has,
-                         .needs_elements = true,
-                         .eval = eval_reduce(dtypes::ordered_numbers, highest,
-                                             [](auto a, auto b) {
-                                               if constexpr (std::is_floating_point_v<decltype(a)>) {
-                                                 if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
-                                                 if (a == b) return std::signbit(a) ? a : b;  // -0 is below 0
-                                               }
-                                               return a < b ? a : b;
-                                             }),
-                         .jvp = extremum_jvp(min_info),
-                         .transpose = Absent{"not linear"},
-                         .combine = Combine::min,
-                         .initial = highest,
-                         .domain = {-3, 3}});
+const OpInfo max_info = reduction(max_info, {.name = "reduce_max",
+                                             .summary = "largest over axes; NaN if any is",
+                                             .has = dtypes::ordered_numbers.has,
+                                             .needs_elements = true,
+                                             .eval = eval_reduce(dtypes::ordered_numbers, lowest,
+                                                                 [](auto a, auto b) { return extremum<true>(a, b); }),
+                                             .jvp = extremum_jvp(max_info),
+                                             .transpose = Absent{"not linear"},
+                                             .combine = Combine::max,
+                                             .initial = lowest,
+                                             .domain = {-3, 3}});
+const OpInfo min_info = reduction(min_info, {.name = "reduce_min",
+                                             .summary = "smallest over axes; NaN if any is",
+                                             .has = dtypes::ordered_numbers.has,
+                                             .needs_elements = true,
+                                             .eval = eval_reduce(dtypes::ordered_numbers, highest,
+                                                                 [](auto a, auto b) { return extremum<false>(a, b); }),
+                                             .jvp = extremum_jvp(min_info),
+                                             .transpose = Absent{"not linear"},
+                                             .combine = Combine::min,
+                                             .initial = highest,
+                                             .domain = {-3, 3}});
 
 constexpr DTypes<dtypes::bool_bit> booleans;
 const OpInfo any_info =
