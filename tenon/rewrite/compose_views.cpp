@@ -168,14 +168,12 @@ class Views {
       const Permutation permutation = n.permutation;
       return transposed(sliced(source, *inside), permutation);
     }
-    std::vector<Dim> start, limit;
+    std::vector<Dim> start;
     std::vector<std::int64_t> stride;
-    for (const Range& r : ranges) {
-      const std::int64_t first = r.size == 0 ? 0 : r.start;
-      start.emplace_back(first), stride.push_back(r.stride);
-      limit.emplace_back(r.size == 0 ? 0 : first + (r.size - 1) * r.stride + 1);
-    }
-    return add({.array = slice(array(x), start, limit, stride), .source = x, .ranges = ranges});
+    for (const Range& r : ranges) start.emplace_back(r.size == 0 ? 0 : r.start), stride.push_back(r.stride);
+    return add({.array = slice_of_shape(array(x), std::move(start), shape_of(ranges), std::move(stride)),
+                .source = x,
+                .ranges = ranges});
   }
 
  private:

@@ -198,10 +198,8 @@ class Division {
         begin -= count, end -= count;
       }
     }
-    const auto with_size = [&](Shape shape) {
-      return shape.without_axis(static_cast<std::size_t>(axis)).with_axis(static_cast<std::size_t>(axis), end - begin);
-    };
-    const Shape shape = with_size(replay.type(eqn.out[0]).shape);
+    const auto at = static_cast<std::size_t>(axis);
+    const Shape shape = replay.type(eqn.out[0]).shape.without_axis(at).with_axis(at, end - begin);
     if (is_elementwise(eqn)) {
       Arrays operands;
       for (const Var v : eqn.in) operands.push_back(of(v, axis, begin, end, replay));
@@ -210,14 +208,10 @@ class Division {
     const std::int64_t before = cuts_[eqn.in[0]]->axis;
     if (eqn.op == &slice_op()) {
       SliceForm form = slice_form(replay.params(eqn));
-      const auto at = static_cast<std::size_t>(axis);
       const std::int64_t first = std::exchange(form.start[at], Dim(0)).value();
       const Array x = of(eqn.in[0], axis, first + begin, first + end, replay);
       if (x.shape() == shape) return x;
-      std::vector<Dim> limit;
-      for (std::size_t i = 0; i < shape.rank(); ++i)
-        limit.push_back(shape[i] == Dim(0) ? form.start[i] : form.start[i] + (shape[i] - 1) * form.stride[i] + 1);
-      return slice_inside(x, form.start, limit, form.stride);
+      return slice_of_shape(x, std::move(form.start), shape, std::move(form.stride));
     }
     const Array x = of(eqn.in[0], before, begin, end, replay);
     if (eqn.op == &broadcast_op()) return broadcast_in_dim(x, shape, broadcast_form(eqn.params).dims);

@@ -106,11 +106,9 @@ class LoopRebuild {
     const Shape whole = row.shape().with_axis(at(end.of[0].steps.axis), 1), part = replay.type(eqn.out[0]).shape;
     const Array x = reshape(row, whole);
     if (whole == part) return x;
-    std::vector<Dim> start = form.start, limit;
+    std::vector<Dim> start = form.start;
     start[at(end.of[0].steps.axis)] = 0;
-    for (std::size_t axis = 0; axis < start.size(); ++axis)
-      limit.push_back(part[axis] == Dim(0) ? start[axis] : start[axis] + (part[axis] - 1) * form.stride[axis] + 1);
-    return slice_inside(x, start, limit, form.stride);
+    return slice_of_shape(x, std::move(start), part, form.stride);
   }
   // What the steps stack, as it lies behind the loop.
   Array of_all_steps(Array x, const StepsIn& steps) const {
@@ -497,17 +495,15 @@ class LoopRebuild {
     const StepsIn& from = hoist_.steps.at(eqn.in[0]);
     const Shape size = step_shape(replay.type(eqn.out[0]).shape, hoist_.steps.at(eqn.out[0]));
     if (size == x.shape()) return x;  // steps alone were left out
-    std::vector<Dim> start, limit;
+    std::vector<Dim> start;
     std::vector<std::int64_t> stride;
     for (std::size_t axis = 0; axis < form.start.size(); ++axis) {
       const bool of_steps = static_cast<std::int64_t>(axis) == from.axis;
       if (of_steps && !from.chunk) continue;
       start.push_back(of_steps ? Dim(0) : form.start[axis]);
       stride.push_back(of_steps ? 1 : form.stride[axis]);
-      const Dim n = size[start.size() - 1];
-      limit.push_back(n == Dim(0) ? start.back() : start.back() + (n - 1) * stride.back() + 1);
     }
-    return slice_inside(x, start, limit, stride);
+    return slice_of_shape(x, std::move(start), size, std::move(stride));
   }
 
   // A broadcast, transpose or elementwise op on parts of its operands, in which the steps lie along axis `inner`.

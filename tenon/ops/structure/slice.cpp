@@ -209,6 +209,12 @@ Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> li
   return bind1(slice_info, make_params(SliceParams{std::move(start), std::move(limit), std::move(stride)}), {x})
       .with_weak(x->weak());
 }
+Array slice_of_shape(const Array& x, std::vector<Dim> start, const Shape& shape, std::vector<std::int64_t> stride) {
+  std::vector<Dim> limit;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    limit.push_back(shape[i] == Dim(0) ? start[i] : start[i] + (shape[i] - 1) * stride[i] + 1);
+  return slice_inside(x, std::move(start), std::move(limit), std::move(stride));
+}
 
 Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride) {
   const SourceScope place(x.where(), "slice_in_dim");

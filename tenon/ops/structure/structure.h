@@ -177,6 +177,9 @@ std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> perm
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);
 
+// Elements start, start + stride, … of x, as many along each axis as the shape says; they lie inside.
+Array slice_of_shape(const Array& x, std::vector<Dim> start, const Shape& shape, std::vector<std::int64_t> stride);
+
 // Of list_spread: the new axis of every array, and its size.
 struct SpreadForm {
   std::int64_t axis, size;
