@@ -120,15 +120,14 @@ std::optional<std::pair<Array, Scale>> scale_of(const Match& m, const Eqn& eqn) 
   }
   return {};
 }
-// What x is a multiple of. Quotients of integers are none.
+// What x is a multiple of, which nothing else reads if it is another array. Quotients of integers are none.
 Scaled unscaled(const Match& m, const Array& x, const Eqn& root) {
   constexpr std::size_t most = 8;
   Scaled found{x, {}};
   while (found.scales.size() < most) {
     const Eqn* eqn = m.maker(found.inner);
-    if (eqn == nullptr || !may_move(*eqn, root) || (!found.scales.empty() && m.reads(found.inner) != 1)) break;
-    auto next = scale_of(m, *eqn);
-    if (!next || (next->second.divides && !is_inexact(x.dtype()))) break;
+    auto next = eqn == nullptr || !may_move(*eqn, root) ? std::nullopt : scale_of(m, *eqn);
+    if (!next || m.reads(next->first) != 1 || (next->second.divides && !is_inexact(x.dtype()))) break;
     found.inner = std::move(next->first);
     found.scales.push_back(std::move(next->second));
   }
@@ -202,9 +201,7 @@ std::optional<Chain> chain_of(const Match& m, std::size_t at) {
   Chain chain;
   chain.readers = m.reads(m[at]);
   const Eqn* inner = m.maker(found.inner);
-  if (inner == nullptr || inner->op != root.op || chain.readers > most_readers || !may_move(*inner, root) ||
-      (!found.scales.empty() && m.reads(found.inner) != 1))
-    return {};
+  if (inner == nullptr || inner->op != root.op || chain.readers > most_readers || !may_move(*inner, root)) return {};
   const Array a = m.operand(*inner, 0), b = m.operand(*inner, 1), c = m[1 - at];
   for (const Array& x : {a, b, c})
     if (!x.shape().known()) return {};
@@ -470,7 +467,7 @@ MaybeArray solved(const Match& m) {
     const Scaled found = unscaled(m, m[at], root);
     const Eqn* inner = m.maker(found.inner);
     if (inner == nullptr || inner->op != &solve_op() || !may_move(*inner, root) || m.reads(m[at]) != 1 ||
-        m.reads(found.inner) != 1 || !is_identity(m, m.operand(*inner, 1)))
+        !is_identity(m, m.operand(*inner, 1)))
       continue;
     const Array a = m.operand(*inner, 0), b = m[1 - at];
     const auto& summed = at == 0 ? form.contract_a : form.contract_b;
