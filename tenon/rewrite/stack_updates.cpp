@@ -290,43 +290,45 @@ class Search {
     choose_direction();
   }
 
-  // From what the carry is after the step back to what it was before, which nothing else reads, but for rows that steps
-  // before this one have written.
   void write(std::size_t k, const Level& around, const Eqn& loop) {
     const Var before = body_.inputs()[roles_.consts + k];
+    const auto found = all_rows(k);
+    if (!found || reads_[before] != 1) return write_part(k, around, loop);
+    if (is_stacked_well(found->rows, body_.type(before).shape)) written.push_back(*found);
+  }
+  // From what the carry is after the step back to what it was before: where each update on the way, which nothing else
+  // reads, overwrites the same rows, and the steps together all of them.
+  std::optional<Written> all_rows(std::size_t k) {
+    const Var before = body_.inputs()[roles_.consts + k];
     std::optional<Written> found;
-    Var v = decided(body_.outputs()[k]);
-    for (; v != before; v = decided(v)) {
+    for (Var v = decided(body_.outputs()[k]); v != before; v = decided(v)) {
       const Eqn* eqn = numbers_->body().makers[v];
-      if (eqn == nullptr || reads_[v] != 1) return;
+      if (eqn == nullptr || reads_[v] != 1) return {};
       const auto set = rows_set(*eqn, body_);
       const auto rows = set ? rows_of(*eqn, set->axis, set->number, set->count) : std::nullopt;
-      if (set && !rows && eqn->in[0] == before && !found) return write_part(k, around, loop, *eqn, *set);
-      if (!rows || (found && found->rows != *rows)) return;
+      if (!rows || (found && found->rows != *rows)) return {};
       if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
     }
-    if (!found) return;
-    const Eqn& last = *numbers_->body().makers[decided(body_.outputs()[k])];
-    if (reads_[before] > 1 && last.in[0] == before)
-      write_part(k, around, loop, last, *rows_set(last, body_));
-    else if (reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
-      written.push_back(*found);
+    return found;
   }
-  // Rows of an array that is made for the loop, most of them, row by row: the stack is made in its place among the
-  // others.
-  void write_part(std::size_t k, const Level& around, const Eqn& loop, const Eqn& update, const RowsSet& set) {
+  // Rows of an array that is made for the loop, most of them, row by row, by one update; steps may read rows that steps
+  // before them have written. The stack is made in its place among the others.
+  void write_part(std::size_t k, const Level& around, const Eqn& loop) {
     constexpr std::int64_t furthest = 4;
-    const Var before = body_.inputs()[roles_.consts + k];
+    const Var before = body_.inputs()[roles_.consts + k], after = decided(body_.outputs()[k]);
+    const Eqn* update = numbers_->body().makers[after];
+    const auto set = update == nullptr || reads_[after] != 1 ? std::nullopt : rows_set(*update, body_);
+    if (!set || update->in[0] != before) return;
     const Shape& shape = body_.type(before).shape;
-    const auto first = first_row(update, set.axis, set.number, set.count), steps = numbers_->steps().try_value(),
+    const auto first = first_row(*update, set->axis, set->number, set->count), steps = numbers_->steps().try_value(),
                rows = shape[0].try_value();
     if (p_.reverse || !first || !steps || !rows || *first < 0 || *first + *steps > *rows || 2 * *steps < *rows ||
         around.makers[loop.in[roles_.consts + k]] == nullptr)
       return;
-    Written found{k, {0, 1, false}, update.in[set.rows], *first, {}};
+    Written found{k, {0, 1, false}, update->in[set->rows], *first, {}};
     for (const Eqn* eqn : readers_of(before)) {
-      if (eqn == &update) continue;
+      if (eqn == update) continue;
       const auto part = eqn->in[0] == before ? rows_taken(*eqn, body_) : std::nullopt;
       const auto at = part ? first_row(*eqn, part->axis, part->number, part->count) : std::nullopt;
       if (!at || *first - *at < 1 || *first - *at > furthest || *at < 0) return;
