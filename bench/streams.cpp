@@ -20,22 +20,15 @@ Array wave(std::vector<std::int64_t> shape, double scale, double phase) {
   return tn::reshape(tn::convert(flat, tn::DType::f32), tn::Shape(std::vector<tn::Dim>(shape.begin(), shape.end())));
 }
 
+std::pair<Array, Array> cell(const Array& c, const Array& x) {
+  const Array next = tn::sin(c + x);
+  return {next, next};
+}
 Array outputs(const Array& xs, tn::ScanOptions options = {}) {
-  const auto cell = [](const Array& c, const Array& x) {
-    const Array next = tn::sin(c + x);
-    return std::pair(next, next);
-  };
   return tn::scan(cell, tn::zeros({B, D}), xs, options).second;
 }
 Array nested(const Array& xs) {
-  const auto outer = [](const Array& c, const Array& x) {
-    return tn::scan(
-        [](const Array& c, const Array& x) {
-          const Array next = tn::sin(c + x);
-          return std::pair(next, next);
-        },
-        c, x);
-  };
+  const auto outer = [](const Array& c, const Array& x) { return tn::scan(cell, c, x); };
   return tn::reshape(tn::scan(outer, tn::zeros({B, D}), tn::reshape(xs, {T / 10, 10, B, D})).second, {T, B, D});
 }
 Array updated(const Array& xs) {
@@ -116,13 +109,7 @@ const Spelling spellings[]{
     {"var under a mask", [](auto& x, auto&, auto& m) { return tn::sum(tn::var(outputs(x), 0, {.where = kept(m)})); }},
     {"var over T of lanes",
      [](auto& x, auto&, auto&) {
-       const auto one = [](const Array& x) {
-         const auto step = [](const Array& c, const Array& x) {
-           const Array next = tn::sin(c + x);
-           return std::pair(next, next);
-         };
-         return tn::var(tn::scan(step, tn::zeros({D}), x).second, 0);
-       };
+       const auto one = [](const Array& x) { return tn::var(tn::scan(cell, tn::zeros({D}), x).second, 0); };
        return tn::sum(tn::vmap(one, {.in_axes = 1})(x));
      }},
     {"cross entropy of labels",

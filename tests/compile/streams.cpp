@@ -12,11 +12,13 @@ namespace {
 constexpr std::int64_t stream_steps = 12, stream_rows = 5, stream_width = 7;
 
 Array stream_of(const Array& h, const Array& xs, const ScanOptions& options = {}) {
-  const auto step = [](const Array& c, const Array& x) {
-    const Array next = sin(c + x);
-    return std::pair(next, next);
-  };
-  return scan(step, h, xs, options).second;
+  return scan(sine_step, h, xs, options).second;
+}
+// Of one lane a row.
+template <class F>
+Array of_lanes(F of, const Array& h, const Array& xs) {
+  const auto one = [&](const Array& h, const Array& xs) { return of(stream_of(h, xs)); };
+  return vmap(one, {.in_axes = {0, 1}})(h, xs);
 }
 
 struct StreamedCase {
@@ -36,20 +38,11 @@ const StreamedCase streamed_cases[]{
     {"ArgMaxOfAll", [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs)); }},
     {"ArgMinOfRows", [](const Array& h, const Array& xs) { return argmin(stream_of(h, xs), 2); }},
     {"OfLanes",
-     [](const Array& h, const Array& xs) {
-       const auto one = [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0); };
-       return vmap(one, {.in_axes = {0, 1}})(h, xs);
-     }},
+     [](const Array& h, const Array& xs) { return of_lanes([](const Array& ys) { return var(ys, 0); }, h, xs); }},
     {"LogSumExpOfLanes",
-     [](const Array& h, const Array& xs) {
-       const auto one = [](const Array& h, const Array& xs) { return logsumexp(stream_of(h, xs), 0); };
-       return vmap(one, {.in_axes = {0, 1}})(h, xs);
-     }},
+     [](const Array& h, const Array& xs) { return of_lanes([](const Array& ys) { return logsumexp(ys, 0); }, h, xs); }},
     {"ArgMaxOfLanes",
-     [](const Array& h, const Array& xs) {
-       const auto one = [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs), 0); };
-       return vmap(one, {.in_axes = {0, 1}})(h, xs);
-     }},
+     [](const Array& h, const Array& xs) { return of_lanes([](const Array& ys) { return argmax(ys, 0); }, h, xs); }},
     {"OfLanesOfTheSecondAxis",
      [](const Array& h, const Array& xs) {
        const auto one = [](const Array& h, const Array& xs) { return mean(square(stream_of(h, xs)), 0); };
@@ -59,9 +52,7 @@ const StreamedCase streamed_cases[]{
     {"Reverse", [](const Array& h, const Array& xs) { return argmin(stream_of(h, xs, {.reverse = true}), 0); }},
     {"OfChunks",
      [](const Array& h, const Array& xs) {
-       const auto chunk = [](const Array& c, const Array& x) {
-         return scan([](const Array& c, const Array& x) { return std::pair(sin(c + x), sin(c + x)); }, c, x);
-       };
+       const auto chunk = [](const Array& c, const Array& x) { return scan(sine_step, c, x); };
        return var(scan(chunk, h, reshape(xs, {3, stream_steps / 3, stream_rows, stream_width})).second, {0, 1});
      }},
     {"OfWrittenRows",

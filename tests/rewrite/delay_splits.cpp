@@ -55,11 +55,7 @@ const SplitCase split_cases[]{
 class DelayedSplit : public testing::TestWithParam<std::tuple<SplitCase, DType>> {};
 
 Array split_program(const SplitCase& c, const Array& x, bool deep) {
-  const auto step = [](const Array& c, const Array& x) {
-    const Array next = sin(c + x);
-    return std::pair(next, next);
-  };
-  const auto chunk = [&](const Array& c, const Array& x) { return scan(step, c, x); };
+  const auto chunk = [&](const Array& c, const Array& x) { return scan(sine_step, c, x); };
   const Array begin = zeros_like(x(0, 0));
   if (!deep) return c.f(scan(chunk, begin, x).second, x);
   const Array all = reshape(x, {split_chunks, 2, split_steps / 2, split_rows, split_width});

@@ -49,14 +49,12 @@ inline std::int64_t most_elements(const Program& p) {
   return most;
 }
 
-// What a scan stacks whose state is sin(state + row).
-inline Array stacked_sines(const Array& x) {
-  const auto step = [](const Array& c, const Array& row) {
-    const Array next = sin(c + row);
-    return std::pair(next, next);
-  };
-  return scan(step, zeros_like(x(0)), x).second;
+// The step of a scan whose state is sin(state + row), and what it stacks.
+inline std::pair<Array, Array> sine_step(const Array& c, const Array& row) {
+  const Array next = sin(c + row);
+  return {next, next};
 }
+inline Array stacked_sines(const Array& x) { return scan(sine_step, zeros_like(x(0)), x).second; }
 
 inline void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {
   const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
