@@ -7,7 +7,7 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/structure/shape.h"
-#include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/steps_in.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -17,14 +17,12 @@ bool is_view(const Eqn& eqn) {
   return eqn.op == &transpose_op() || eqn.op == &reshape_op() || eqn.op == &slice_op() || eqn.op == &broadcast_op();
 }
 
-bool is_reduction(const Eqn& eqn) { return rule_of<LowerReduction>(*eqn.op) != nullptr && eqn.in.size() == 1; }
-
 // Directly, or behind elementwise ops.
 bool has_views_of_views(const Program& program) {
   std::vector<bool> viewed(program.vars(), false);
   for (const Eqn& eqn : program.eqns()) {
     const auto reads = [&] { return std::ranges::any_of(eqn.in, [&](Var v) { return viewed[v]; }); };
-    if ((is_view(eqn) || is_reduction(eqn)) && reads()) return true;
+    if ((is_view(eqn) || reduction_of(eqn, program)) && reads()) return true;
     if (is_view(eqn) || concatenated_axis(eqn) || is_update(*eqn.op) || (is_elementwise(eqn) && reads()))
       viewed[eqn.out[0]] = true;
     bool nested = false;
@@ -352,15 +350,13 @@ class Composer {
 
   // A reduction of a transpose is the transpose of one, where that takes the elements in the same order.
   std::optional<Views::Id> reduced_before(const Eqn& eqn) {
-    if (!is_reduction(eqn)) return {};
-    const Permutation permutation = views_.permutation(id_of(eqn.in[0]));
+    const auto form = reduction_of(eqn, replay_.program());
+    const Permutation permutation = form ? views_.permutation(id_of(eqn.in[0])) : Permutation();
     if (permutation.empty()) return {};
-    const Type in[]{replay_.type(eqn.in[0])};
-    const ReductionForm form = rule_of<LowerReduction>(*eqn.op)->rule(replay_.params(eqn), in);
     std::vector<std::int64_t> axes;
     Permutation left;
     for (std::size_t i = 0; i < permutation.size(); ++i)
-      (std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i)) ? axes : left).push_back(permutation[i]);
+      (std::ranges::binary_search(form->axes, static_cast<std::int64_t>(i)) ? axes : left).push_back(permutation[i]);
     if (!std::ranges::is_sorted(axes)) return {};
     const Array whole = views_.array(views_.transposed(id_of(eqn.in[0]), inverse_permutation(permutation)));
     const Views::Id reduced = views_.value(bind1(*eqn.op, reduction_params(axes), {whole}));

@@ -11,9 +11,7 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ops/control/region.h"
 #include "tenon/ops/structure/shape.h"
-#include "tenon/ops/structure/structure.h"
-#include "tenon/rewrite/eqn_numbers.h"
-#include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/steps_in.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -93,9 +91,7 @@ class SplitDelay {
 
   void note(const Eqn& eqn) {
     if (eqn.op == &loop_op()) {
-      const LoopParams& p = loop_of(eqn);
-      for (auto i = static_cast<std::size_t>(p.carries); i < eqn.out.size(); ++i)
-        steps_[eqn.out[i]] = type(eqn.out[i]).is_array() && p.length && !p.cond && !p.lanes;
+      for (const Var v : stacks_of(program_, eqn)) steps_[v] = true;
     } else if (eqn.out.size() == 1 && effect_of(eqn) == Effect::none && eqn.new_sizes.empty()) {
       steps_[eqn.out[0]] = is_elementwise(eqn) && std::ranges::any_of(eqn.in, [&](Var v) { return bool(steps_[v]); });
       split_[eqn.out[0]] = split_of(eqn);
@@ -108,36 +104,19 @@ class SplitDelay {
     const auto from = std::ranges::find_if(eqn.in, [&](Var v) { return split_[v].has_value(); });
     if (from == eqn.in.end()) return {};
     SplitAxis split = *split_[*from];
-    if (eqn.op == &broadcast_op()) {
-      const BroadcastForm form = broadcast_form(eqn.params);
-      const std::int64_t first = form.dims[static_cast<std::size_t>(split.axis)];
-      for (std::size_t k = 0; k < split.parts.size(); ++k) {
-        const std::int64_t to = form.dims[static_cast<std::size_t>(split.axis) + k];
-        if (to != first + static_cast<std::int64_t>(k) || form.shape[static_cast<std::size_t>(to)] != split.parts[k])
-          return {};
-      }
-      split.axis = first;
-      return split;
-    }
-    if (eqn.op == &transpose_op()) {
-      const auto permutation = permutation_of(eqn.params);
-      const auto first = std::ranges::find(permutation, split.axis);
-      for (std::size_t k = 0; k < split.parts.size(); ++k)
-        if (permutation.end() - first <= static_cast<std::ptrdiff_t>(k) ||
-            first[static_cast<std::ptrdiff_t>(k)] != split.axis + static_cast<std::int64_t>(k))
-          return {};
-      split.axis = first - permutation.begin();
-      return split;
-    }
-    if (const auto form = reduction_of(eqn, program_)) {
-      if (eqn.numerics == Numerics::strict || split.count_in(form->axes) != 0) return {};
-      split.axis -= std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < split.axis; });
-      return split;
-    }
     const auto fits = [&](Var v) {
       return type(v).rank() == type(eqn.out[0]).rank() && (!split_[v] || *split_[v] == split);
     };
-    return is_elementwise(eqn) && std::ranges::all_of(eqn.in, fits) ? std::optional(split) : std::nullopt;
+    if (is_elementwise(eqn) && !std::ranges::all_of(eqn.in, fits)) return {};
+    if (eqn.numerics == Numerics::strict && reduction_of(eqn, program_)) return {};
+    std::optional<std::int64_t> first;
+    for (std::int64_t axis = split.axis; axis < split.end(); ++axis) {
+      const auto to = axis_in_result(program_, eqn, *from, axis);
+      if (!to || (first && *to != *first + axis - split.axis)) return {};
+      if (!first) first = to;
+    }
+    split.axis = *first;
+    return split;
   }
   static std::optional<SplitAxis> divided(const Shape& from, const Shape& to) {
     if (from.rank() == 0 || to.rank() <= from.rank()) return {};

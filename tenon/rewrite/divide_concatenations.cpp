@@ -10,10 +10,9 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/control/loop_roles.h"
+#include "tenon/ops/control/region.h"
 #include "tenon/ops/structure/shape.h"
-#include "tenon/ops/structure/structure.h"
-#include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/steps_in.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -80,9 +79,7 @@ class Division {
 
   void note(const Eqn& eqn) {
     if (eqn.op == &loop_op()) {
-      const LoopParams& p = loop_of(eqn);
-      for (auto i = static_cast<std::size_t>(p.carries); i < eqn.out.size(); ++i)
-        if (type(eqn.out[i]).is_array() && p.length && !p.cond && !p.lanes) steps_[eqn.out[i]] = 0;
+      for (const Var v : stacks_of(program_, eqn)) steps_[v] = 0;
     } else if (eqn.out.size() == 1 && !eqn.in.empty() && effect_of(eqn) == Effect::none && eqn.new_sizes.empty()) {
       for (const Var v : eqn.in)
         if (steps_[v]) steps_[eqn.out[0]] = axis_behind(eqn, v, *steps_[v]);
@@ -92,16 +89,7 @@ class Division {
 
   // Where an axis of an operand lies in the result of what keeps its elements apart.
   std::optional<std::int64_t> axis_behind(const Eqn& eqn, Var operand, std::int64_t axis) const {
-    if (is_elementwise(eqn) || concatenated_axis(eqn)) return axis;
-    if (eqn.op == &slice_op()) return axis;
-    if (eqn.op == &broadcast_op()) {
-      const std::int64_t to = broadcast_form(eqn.params).dims[static_cast<std::size_t>(axis)];
-      return size(eqn.out[0], to) == size(operand, axis) ? std::optional(to) : std::nullopt;
-    }
-    if (eqn.op == &transpose_op()) {
-      const auto permutation = permutation_of(eqn.params);
-      return std::ranges::find(permutation, axis) - permutation.begin();
-    }
+    if (eqn.op == &slice_op() || concatenated_axis(eqn)) return axis;
     // The axis with all before it stays, or, of the steps of a loop, the first one becomes part of the first one.
     if (eqn.op == &reshape_op()) {
       const Shape &from = type(operand).shape, &to = type(eqn.out[0]).shape;
@@ -110,9 +98,7 @@ class Division {
       if (to.rank() < count || !std::equal(from.begin(), from.begin() + axis + 1, to.begin())) return {};
       return axis;
     }
-    const auto form = reduction_of(eqn, program_);
-    if (!form || std::ranges::binary_search(form->axes, axis)) return {};
-    return axis - std::ranges::count_if(form->axes, [=](std::int64_t a) { return a < axis; });
+    return axis_in_result(program_, eqn, operand, axis);
   }
 
   std::optional<Cuts> cuts_of(const Eqn& eqn) const {

@@ -67,11 +67,6 @@ class LoopRebuild {
     }
   }
 
-  Array nothing_of(Var v, const Replay& replay) const {
-    const Type whole = replay.type(v);
-    return zeros_like(Type::array(whole.dtype, step_shape(whole.shape, hoist_.steps.at(v))));
-  }
-
   // Where the eqn stood: what the result is compared with may be made behind the loop.
   void finish(std::size_t i, Replay& replay) {
     const StreamEnd& end = hoist_.ends[i];
@@ -86,6 +81,11 @@ class LoopRebuild {
   }
 
  private:
+  // One step's part of a variable, before the first step.
+  Array nothing_of(Var v, const Replay& replay) const {
+    const Type whole = replay.type(v);
+    return zeros_like(Type::array(whole.dtype, step_shape(whole.shape, hoist_.steps.at(v))));
+  }
   static bool is_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part; }
   // The result of a reduction over other axes than that of the steps, of what these stack.
   Array stacked_part(const StreamEnd& end, const Array& x) const {
@@ -250,7 +250,7 @@ class LoopRebuild {
       case StreamEnd::Kind::exponentials:
         return exponentials_stream(result);
       case StreamEnd::Kind::squares: {
-        if (end.of.size() > 1) return masked_squares_stream(result);
+        if (end.mask()) return masked_squares_stream(result);
         Dim count = 1;
         for (std::int64_t axis : end.axes)
           count = count * replay.type(end.of[0].var).shape[static_cast<std::size_t>(axis)];
@@ -394,9 +394,13 @@ class LoopRebuild {
             ? multiplied(end, step)
             : StreamStep{.elements = step.parts.at(step_key(row ? reads_.along(end.of[0].var) : end.of[0])),
                          .axes = step_axes(steps, end.axes)};
-    if (end.kind == StreamEnd::Kind::squares && end.of.size() > 1) now.mask = step.parts.at(step_key(end.of[1]));
-    if (end.kind == StreamEnd::Kind::exponentials && end.of.size() > 1)
-      now.elements = where(step.parts.at(step_key(end.of[1])), now.elements, -std::numeric_limits<double>::infinity());
+    if (const Along* mask = end.mask()) {
+      const Array& chosen = step.parts.at(step_key(*mask));
+      if (end.kind == StreamEnd::Kind::squares)
+        now.mask = chosen;
+      else
+        now.elements = where(chosen, now.elements, -std::numeric_limits<double>::infinity());
+    }
     if (streams_[i].numbered)
       now.index = reads_.is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);

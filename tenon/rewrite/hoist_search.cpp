@@ -17,25 +17,6 @@
 namespace tenon {
 namespace {
 
-Dim elements_before(const Shape& shape, std::size_t axis) {
-  Dim count = 1;
-  for (std::size_t i = 0; i < axis; ++i) count = count * shape[i];
-  return count;
-}
-
-// How so many parts, which lie behind each other where so many elements lie before the axis, lie in a shape.
-std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const StepsIn& steps) {
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (elements_before(shape, i) != before) continue;
-    if (shape[i] == steps.count) return StepsIn{static_cast<std::int64_t>(i), {}, steps.first, steps.count};
-    if (!shape[i].known() || !steps.count.known() || steps.count.value() < 2 || shape[i].value() == 0 ||
-        shape[i].value() % steps.count.value() != 0)
-      continue;
-    return StepsIn{static_cast<std::int64_t>(i), Dim(shape[i].value() / steps.count.value()), steps.first, steps.count};
-  }
-  return std::nullopt;
-}
-
 class HoistSearch {
  public:
   explicit HoistSearch(const Program& program) : program_(program), readers_(program), maker_(maker_numbers(program)) {
@@ -517,13 +498,7 @@ class HoistSearch {
     const Type &from = type(eqn.in[0]), &out = type(eqn.out[0]);
     if (!out.is_array()) return std::nullopt;
     const std::int64_t axis = steps->axis;
-    if (eqn.op == &broadcast_op()) {
-      steps->axis = broadcast_form(eqn.params).dims[at(axis)];
-      if (out.shape[at(steps->axis)] != from.shape[at(axis)]) return std::nullopt;
-    } else if (eqn.op == &transpose_op()) {
-      const auto permutation = permutation_of(eqn.params);
-      steps->axis = std::ranges::find(permutation, axis) - permutation.begin();
-    } else if (eqn.op == &reshape_op()) {
+    if (eqn.op == &reshape_op()) {
       const Dim elements = step_shape(from.shape, *steps).elements();
       steps = parts_along(out.shape, elements_before(from.shape, at(axis)), *steps);
       if (steps && step_shape(out.shape, *steps).elements() != elements) return std::nullopt;
@@ -538,10 +513,9 @@ class HoistSearch {
       } else if (form.stride[at(axis)] != 1) {
         return std::nullopt;
       }
-    } else if (const auto form = reduction_of(eqn, program_)) {
-      if (std::ranges::binary_search(form->axes, axis)) return std::nullopt;
-      steps->axis = axis - std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < axis; });
-    } else if (!is_elementwise(eqn)) {
+    } else if (const auto to = axis_in_result(program_, eqn, eqn.in[0], axis)) {
+      steps->axis = *to;
+    } else {
       return std::nullopt;
     }
     return steps;
@@ -565,30 +539,10 @@ std::optional<FirstInOrder> few_in_order(const Eqn& eqn) {
   return k > 0 && k <= most_in_order ? asked : std::nullopt;
 }
 
-std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
-  const auto* reduction = rule_of<LowerReduction>(*eqn.op);
-  if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
-  const Type in[]{program.type(eqn.in[0])};
-  return reduction->rule(eqn.params, in);
-}
-
 std::int64_t Hoist::lag(const Eqn& eqn, Var operand) const {
   const auto own = steps.find(operand), result = eqn.out.empty() ? steps.end() : steps.find(eqn.out[0]);
   if (!is_elementwise(eqn) || own == steps.end() || result == steps.end()) return 0;
   return std::abs((own->second.first - result->second.first).try_value().value_or(0));
-}
-
-Shape step_shape(const Shape& whole, const StepsIn& steps) {
-  const Shape rest = whole.without_axis(at(steps.axis));
-  return steps.chunk ? rest.with_axis(at(steps.axis), *steps.chunk) : rest;
-}
-
-std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes) {
-  if (steps.chunk) return axes;
-  std::vector<std::int64_t> inner;
-  for (std::int64_t a : axes)
-    if (a != steps.axis) inner.push_back(a > steps.axis ? a - 1 : a);
-  return inner;
 }
 
 std::vector<Hoist> find_hoists(const Program& program) { return HoistSearch(program).find(); }

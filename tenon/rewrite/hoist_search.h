@@ -8,24 +8,10 @@
 
 #include "tenon/ir/program.h"
 #include "tenon/ops/reductions/sorting.h"
-#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
+#include "tenon/rewrite/steps_in.h"
 
 namespace tenon {
-
-// Where the steps of a loop lie in a variable: along an axis, which has one element a step, or one of so many equal
-// parts behind each other (`chunk` elements each). Step `first` is the first of `count`.
-struct StepsIn {
-  std::int64_t axis;
-  std::optional<Dim> chunk;
-  Dim first, count;
-  bool operator==(const StepsIn&) const = default;
-};
-// A variable, and how the steps lie in it.
-struct Along {
-  Var var;
-  StepsIn steps;
-};
 
 // A reduction over the steps; as `row`, a slice of one step; or, as `part`, a reduction over other axes, of which the
 // loop stacks each step's part, or what is left where `axes` of it are reduced.
@@ -40,6 +26,11 @@ struct StreamEnd {
   std::optional<Var> reference;    // with what elements are compared, and which axes of `of` its axes are
   std::vector<std::int64_t> reference_dims;
   std::set<std::size_t> absorbed;  // eqns between `of` and the result
+
+  const Along* mask() const {
+    const bool may = kind == Kind::exponentials || kind == Kind::squares;
+    return may && of.size() > 1 ? &of[1] : nullptr;
+  }
 };
 
 // A reduction that compares elements with a result of all of them, which `against` repeats; how the steps lie in the
@@ -81,10 +72,5 @@ HoistNote note_of(const Program& program, std::size_t eqn, std::size_t loop);
 
 // What a top_k asks for of a stream, where these are a known number, and few.
 std::optional<FirstInOrder> few_in_order(const Eqn& eqn);
-std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
-// The shape of one step's part of an array of that shape.
-Shape step_shape(const Shape& whole, const StepsIn& steps);
-// Axes of a whole array as those of one step's part, without the one that a step has not.
-std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes);
 
 }  // namespace tenon

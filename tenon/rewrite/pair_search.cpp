@@ -194,10 +194,9 @@ class PairSearch {
     });
     return found;
   }
-  static bool is_masked(const StreamEnd& end) { return end.of.size() > 1; }
   bool is_beside_its_extremum(const PairEnd& end) const {
     const auto compared = compared_end(program_, maker_, end.eqn);
-    return compared && !is_masked(compared->end) && std::ranges::any_of(ends_, [&](const auto& other) {
+    return compared && !compared->end.mask() && std::ranges::any_of(ends_, [&](const auto& other) {
              return !other.second.product &&
                     other.second.of == PairPart{compared->end.of[0].var, end.of.loop, end.of.lane};
            });
@@ -291,7 +290,7 @@ class PairSearch {
   // with that: the elements are stacked then.
   bool compares(PairLoop& loop, const PairEnd& end) const {
     const auto compared = compared_end(program_, maker_, end.eqn);
-    if (!compared || is_masked(compared->end)) return false;
+    if (!compared || compared->end.mask()) return false;
     const PairPart of{compared->end.of[0].var, end.of.loop, end.of.lane};
     const auto is_of_it = [&](const PairEnd& other) { return !other.product && !other.compared && other.of == of; };
     const auto found = std::ranges::find_if(loop.ends, is_of_it);

@@ -6,15 +6,6 @@
 
 namespace tenon {
 
-StepKey step_key(const Along& along) {
-  const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
-  return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
-}
-StepsIn with_axis(StepsIn steps, std::int64_t axis) {
-  steps.axis = axis;
-  return steps;
-}
-
 bool StepReads::is_of_all_steps(const StepsIn& steps) const {
   return steps.count == *loop_of(program_.eqns()[hoist_.loop]).length * hoist_.steps_a_turn;
 }

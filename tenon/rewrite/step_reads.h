@@ -3,20 +3,12 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "tenon/base/function_ref.h"
-#include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {
-
-// What a step reads is known by its variable, and how the steps lie in it: where they are some of all, their number is
-// known.
-using StepKey = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t>;
-StepKey step_key(const Along& along);
-StepsIn with_axis(StepsIn steps, std::int64_t axis);
 
 class StepReads {
  public:

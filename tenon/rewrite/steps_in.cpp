@@ -1,0 +1,82 @@
+#include "tenon/rewrite/steps_in.h"
+
+#include <algorithm>
+
+#include "tenon/ops/control/loop_roles.h"
+#include "tenon/rewrite/streams.h"
+
+namespace tenon {
+
+StepKey step_key(const Along& along) {
+  const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
+  return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
+}
+StepsIn with_axis(StepsIn steps, std::int64_t axis) {
+  steps.axis = axis;
+  return steps;
+}
+
+Dim elements_before(const Shape& shape, std::size_t axis) {
+  Dim count = 1;
+  for (std::size_t i = 0; i < axis; ++i) count = count * shape[i];
+  return count;
+}
+
+// How so many parts, which lie behind each other where so many elements lie before the axis, lie in a shape.
+std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const StepsIn& steps) {
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (elements_before(shape, i) != before) continue;
+    if (shape[i] == steps.count) return StepsIn{static_cast<std::int64_t>(i), {}, steps.first, steps.count};
+    if (!shape[i].known() || !steps.count.known() || steps.count.value() < 2 || shape[i].value() == 0 ||
+        shape[i].value() % steps.count.value() != 0)
+      continue;
+    return StepsIn{static_cast<std::int64_t>(i), Dim(shape[i].value() / steps.count.value()), steps.first, steps.count};
+  }
+  return std::nullopt;
+}
+
+Shape step_shape(const Shape& whole, const StepsIn& steps) {
+  const Shape rest = whole.without_axis(at(steps.axis));
+  return steps.chunk ? rest.with_axis(at(steps.axis), *steps.chunk) : rest;
+}
+
+std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes) {
+  if (steps.chunk) return axes;
+  std::vector<std::int64_t> inner;
+  for (std::int64_t a : axes)
+    if (a != steps.axis) inner.push_back(a > steps.axis ? a - 1 : a);
+  return inner;
+}
+
+std::vector<Var> stacks_of(const Program& program, const Eqn& eqn) {
+  std::vector<Var> stacks;
+  if (eqn.op != &loop_op()) return stacks;
+  const LoopParams& p = loop_of(eqn);
+  if (p.cond || !p.length || p.lanes) return stacks;
+  for (auto i = static_cast<std::size_t>(p.carries); i < eqn.out.size(); ++i)
+    if (program.type(eqn.out[i]).is_array()) stacks.push_back(eqn.out[i]);
+  return stacks;
+}
+
+std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
+  const auto* reduction = rule_of<LowerReduction>(*eqn.op);
+  if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
+  const Type in[]{program.type(eqn.in[0])};
+  return reduction->rule(eqn.params, in);
+}
+
+std::optional<std::int64_t> axis_in_result(const Program& program, const Eqn& eqn, Var operand, std::int64_t axis) {
+  if (is_elementwise(eqn)) return axis;
+  if (eqn.op == &broadcast_op()) {
+    const BroadcastForm form = broadcast_form(eqn.params);
+    const std::int64_t to = form.dims[at(axis)];
+    const bool same = program.type(eqn.out[0]).shape[at(to)] == program.type(operand).shape[at(axis)];
+    return same ? std::optional(to) : std::nullopt;
+  }
+  if (eqn.op == &transpose_op()) return place_of(permutation_of(eqn.params), axis);
+  const auto form = reduction_of(eqn, program);
+  if (!form || std::ranges::binary_search(form->axes, axis)) return {};
+  return axis - std::ranges::count_if(form->axes, [=](std::int64_t a) { return a < axis; });
+}
+
+}  // namespace tenon
