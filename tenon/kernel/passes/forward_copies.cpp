@@ -15,6 +15,8 @@ bool is_loop(const Statement& s) {
   return std::holds_alternative<For>(s.held()) || std::holds_alternative<While>(s.held());
 }
 
+constexpr std::ptrdiff_t most_apart = 32;  // statements that touch other parts of an array, looked at for each copy
+
 // Whether an offset moves with a nest's variables as the elements of an array of the nest's sizes lie: then where it
 // begins.
 std::optional<Affine> begin_of_whole(const Nest& n, const Expr& offset) {
@@ -27,11 +29,14 @@ std::optional<Affine> begin_of_whole(const Nest& n, const Expr& offset) {
   }
   return a;
 }
+bool moves_elements(const Nest& n) {
+  return n.independent && n.stores.size() == 1 && !n.stores[0].condition &&
+         n.stores[0].value.kind() == Expr::Kind::load;
+}
 // A nest that does nothing but copy elements that lie behind each other, as many as are known, as a copy.
 std::optional<Copy> as_copy(const Nest& n, std::span<const Slot> slots) {
-  if (!n.independent || n.stores.size() != 1 || n.stores[0].condition) return {};
+  if (!moves_elements(n)) return {};
   const Store& store = n.stores[0];
-  if (store.value.kind() != Expr::Kind::load) return {};
   const SlotId from = store.value.node().id;
   const auto to = begin_of_whole(n, store.offset), at = begin_of_whole(n, store.value.operand(0));
   if (!to || !at || slots[from].dtype != slots[store.slot].dtype || slots[store.slot].place == Slot::Place::size)
@@ -58,8 +63,11 @@ class Forwarder {
 
   void block(Block& statements) {
     for (Statement& s : statements) for_each_block(s, [&](Block& inside) { block(inside); });
-    const auto copies = [&](const Statement& s) { return copy_of(s).has_value(); };
-    if (std::ranges::none_of(statements, copies)) return;
+    const auto may_copy = [](const Statement& s) {
+      const auto* nest = std::get_if<Nest>(&s.held());
+      return nest == nullptr ? std::holds_alternative<Copy>(s.held()) : moves_elements(*nest);
+    };
+    if (std::ranges::none_of(statements, may_copy)) return;
     std::unordered_map<SlotId, Uses> uses;
     for (std::size_t k = 0; k < statements.size(); ++k)
       visit_slots(statements[k], [&](SlotId slot, bool write) {
@@ -93,15 +101,19 @@ class Forwarder {
     const auto from_offset = affine(copy->from_offset);
     if (!from.temporary() || !to_offset || !from_offset || copy->to == copy->from) return false;
     const bool whole = from.elements == copy->elements && *from_offset == Affine{};
-    // Nothing else of the Function knows the temporary, and from its first writing on nothing else touches the place.
+    // Nothing else of the Function knows the temporary, and from its first writing on nothing else touches the place,
+    // but for a nest that reads the old value where it writes the new one: a statement behind a writer would read that.
     Uses& made = uses[copy->from];
     Uses& place = uses[copy->to];
     if (references(made) != references_[copy->from] || made.rbegin()->first != i) return false;
-    const auto begin = place.lower_bound(made.begin()->first), end = place.find(i);
-    for (auto each = end; each != begin;)
-      if (const Statement& other = statements[(--each)->first];
-          !is_apart(other, *copy, *to_offset) && !may_overlap(other, *copy, *to_offset))
-        return false;
+    const auto written = std::ranges::find_if(made, [](const auto& each) { return each.second.writes; });
+    std::ptrdiff_t apart = 0;
+    for (auto each = place.lower_bound(made.begin()->first); each->first != i; ++each) {
+      const Statement& other = statements[each->first];
+      const bool elsewhere = is_apart(other, *copy, *to_offset),
+                 behind = written != made.end() && written->first < each->first;
+      if (elsewhere ? ++apart > most_apart : behind || !may_overlap(other, *copy, *to_offset)) return false;
+    }
     if (!whole && !has_room(statements, i, *copy, *to_offset, *from_offset, made, place)) return false;
     // Its memory is there, and so are the sizes that say where in it, once they are found.
     if (changes(statements, made.begin()->first, i, size(f_.slots[copy->to].elements)) ||
@@ -111,12 +123,6 @@ class Forwarder {
     const bool leaves_registers = from.place == Slot::Place::local && f_.slots[copy->to].place != Slot::Place::local;
     for (const auto& [k, use] : made)
       if (leaves_registers && is_loop(statements[k])) return false;
-    // A statement before the last writer that reads the old value would read the new one.
-    const auto written = std::ranges::find_if(made, [](const auto& each) { return each.second.writes; });
-    for (auto each = begin; each != end; ++each)
-      if (written != made.end() && written->first < each->first &&
-          !is_apart(statements[each->first], *copy, *to_offset))
-        return false;
     Affine moved_by = *to_offset;
     moved_by.constant = moved_by.constant - from_offset->constant;
     MoveSlots move({{copy->from, {copy->to, to_expr(moved_by)}}});
@@ -143,8 +149,8 @@ class Forwarder {
   bool has_room(const Block& statements, std::size_t i, const Copy& copy, const Affine& to, const Affine& from,
                 const Uses& made, const Uses& place) const {
     const Dim &elements = f_.slots[copy.from].elements, &room = f_.slots[copy.to].elements;
-    if (&statements != &f_.body || made.size() < 2 || !to.terms.empty() || !from.terms.empty() ||
-        references(place) != references_[copy.to])
+    if (&statements != &f_.body || made.size() < 2 || std::ssize(place) > most_apart || !to.terms.empty() ||
+        !from.terms.empty() || references(place) != references_[copy.to])
       return false;
     for (const Dim& d : {to.constant, from.constant, elements, room})
       if (!d.known()) return false;
