@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 
 #include "tenon/ir/adapt.h"
@@ -130,7 +129,7 @@ class LoopRebuild {
       const StreamEnd& other = hoist_.ends[i];
       const bool holds =
           other.kind == StreamEnd::Kind::exponentials
-              ? combine == kernel::Combine::max && other.of[0].var == end.of[0].var &&
+              ? combine == kernel::Combine::max && !other.mask() && other.of[0].var == end.of[0].var &&
                     other.of[0].steps == end.of[0].steps && other.axes == end.axes
               : other.kind == StreamEnd::Kind::first_index && *other.reference == program_.eqns()[end.eqn].out[0];
       if (holds) return i;
@@ -248,7 +247,7 @@ class LoopRebuild {
             kernel::Combine::add, Scalar::zero(result.dtype), result,
             [](const Array& x, std::vector<std::int64_t> axes) { return sum(x, Axes(std::move(axes))); });
       case StreamEnd::Kind::exponentials:
-        return exponentials_stream(result);
+        return end.mask() ? masked_exponentials_stream(result) : exponentials_stream(result);
       case StreamEnd::Kind::squares: {
         if (end.mask()) return masked_squares_stream(result);
         Dim count = 1;
@@ -394,13 +393,7 @@ class LoopRebuild {
             ? multiplied(end, step)
             : StreamStep{.elements = step.parts.at(step_key(row ? reads_.along(end.of[0].var) : end.of[0])),
                          .axes = step_axes(steps, end.axes)};
-    if (const Along* mask = end.mask()) {
-      const Array& chosen = step.parts.at(step_key(*mask));
-      if (end.kind == StreamEnd::Kind::squares)
-        now.mask = chosen;
-      else
-        now.elements = where(chosen, now.elements, -std::numeric_limits<double>::infinity());
-    }
+    if (const Along* mask = end.mask()) now.mask = step.parts.at(step_key(*mask));
     if (streams_[i].numbered)
       now.index = reads_.is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);

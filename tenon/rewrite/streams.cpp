@@ -107,6 +107,25 @@ Stream exponentials_stream(const Type& result) {
               }};
 }
 
+Stream masked_exponentials_stream(const Type& result) {
+  const Stream all = exponentials_stream(result);
+  Arrays initial = all.initial;
+  initial.push_back(full(result.shape, Array(false)));
+  return {.initial = std::move(initial),
+          .take =
+              [=](std::span<const Array> state, StreamStep step) {
+                const Array some = step.axes.empty() ? step.mask : any(step.mask, Axes(step.axes));
+                step.elements = where(step.mask, step.elements, -std::numeric_limits<double>::infinity());
+                Arrays next = all.take(state.first(2), step);
+                next.push_back(state[2] | some);
+                return next;
+              },
+          .finish =
+              [=](std::span<const Array> state, const Array& reference) {
+                return Arrays{where(state[2], all.finish(state.first(2), reference)[0], 0)};
+              }};
+}
+
 Stream squares_stream(const Type& result, const Dim& count) {
   const DType dtype = computed_in(result.dtype);
   const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));

@@ -48,6 +48,8 @@ Stream row_stream(const Type& row);
 // sum(exp(x - reference)). The state is the largest element so far, and the sum of exp(x - that); where it grows, the
 // sum is scaled. One exponential an element.
 Stream exponentials_stream(const Type& result);
+// The same of elements that a mask chooses, 0 where it chooses none: the state is whether it has chosen one, too.
+Stream masked_exponentials_stream(const Type& result);
 
 // sum((x - reference)^2) of real numbers. The state is the mean so far and the sum of squared distances from it
 // (Welford, 1962; of several elements a step, Chan, Golub and LeVeque, 1979). `count`: how many elements there are in

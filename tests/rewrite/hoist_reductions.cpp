@@ -188,6 +188,11 @@ const std::vector<std::pair<const char*, Loss>> losses{
        const Array ys = stacked(h, xs) * 300.0;
        return sum(where(xs > 0.0, exp(ys - amax(ys, Axes(0).keepdims())), 0.0), {{0}});
      }},
+    {"LargestBesideExponentialsUnderAMask",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs), largest = amax(ys, Axes(0).keepdims());
+       return sum(where(xs < -0.5, exp(ys - largest), 0.0), {{0}}) * largest;
+     }},
     {"SquaresAroundAnotherMiddle",
      [](Array h, Array xs) {
        const Array ys = stacked(h, xs);
@@ -411,6 +416,17 @@ INSTANTIATE_TEST_SUITE_P(Losses, HoistedBesideItsStack, testing::ValuesIn(kept),
 TEST(Hoisted, AMaskThatChoosesNone) {
   expect_hoisted(
       trace([](Array h, Array xs) { return var(stacked(h, xs, true), {{0}}, {.where = xs > 5.0}); })(h0(), xs()));
+}
+// Nothing is added where the mask chooses none, whatever the elements are compared with.
+TEST(Hoisted, ExponentialsOfNone) {
+  for (const double all : {-HUGE_VAL, HUGE_VAL, std::nan("")}) {
+    const auto f = [=](Array h, Array xs) {
+      const Array ys = where(xs < 5.0, all, stacked(h, xs));
+      const Array terms = exp(ys - amax(ys, Axes(0).keepdims()));
+      return sum(where(xs > 5.0, terms, 0.0), {{0}});
+    };
+    expect_hoisted(trace(f)(h0(), xs()));
+  }
 }
 TEST(Hoisted, InfinitiesThatAMaskLeavesOut) {
   const auto f = [](Array h, Array xs) {
