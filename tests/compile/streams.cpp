@@ -101,6 +101,16 @@ const StreamedCase streamed_cases[]{
        };
        return vmap(one, {.in_axes = {0, 1, 0}})(h, xs, arange(stream_rows) % 3);
      }},
+    {"WeightedSumsOfABatch",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), weights = xs(all, all, 2);
+       return einsum("tbd,tb->bd", ys, weights) * einsum("tbd,tb->d", cos(ys), weights);
+     }},
+    {"RowsThatIndicesChoose",
+     [](const Array& h, const Array& xs) {
+       const auto row = [](const Array& y, const Array& i) { return y(i); };
+       return sum(vmap(row)(stream_of(h, xs), arange(stream_steps) % stream_rows), 0);
+     }},
     {"VarianceUnderAMask",
      [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0, {.where = xs > 0.1}); }},
     {"VarianceOfStepsUnderAMask",
