@@ -1,8 +1,10 @@
 #include "tenon/rewrite/hoist_reductions.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
+#include <ranges>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
@@ -15,6 +17,7 @@
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/loops_into_branches.h"
+#include "tenon/rewrite/running_sums.h"
 #include "tenon/rewrite/step_reads.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
@@ -45,6 +48,8 @@ class LoopRebuild {
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       const StreamEnd& end = hoist_.ends[i];
       streams_.push_back(is_part(end) || holder_of(end) ? Stream() : stream(end, replay));
+      centres_.push_back(centre_of(i));
+      if (centres_[i]) streams_[i].initial.erase(streams_[i].initial.begin());
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
       if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
     }
@@ -62,6 +67,7 @@ class LoopRebuild {
       const auto first = next;
       next += static_cast<std::ptrdiff_t>(streams_[i].initial.size());
       ends_.emplace_back(first, next);
+      if (centres_[i]) ends_[i].insert(ends_[i].begin(), ends_[*centres_[i]][0]);
       if (is_part(hoist_.ends[i])) ends_.back().push_back(*stacked++);
     }
   }
@@ -75,11 +81,22 @@ class LoopRebuild {
     const auto holder = holder_of(end);
     if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
     if (end.kind == StreamEnd::Kind::row) return replay.set(eqn.out[0], row_behind(end, ends_[i][0], replay));
+    if (end.kind == StreamEnd::Kind::waiting) return replay.set(eqn.out[0], waiting_sum(end, ends_[i], replay));
     const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
     for (std::size_t k = 0; k < results.size(); ++k) replay.set(eqn.out[k], results[k]);
   }
 
  private:
+  Array waiting_sum(const StreamEnd& end, std::span<const Array> state, const Replay& replay) const {
+    const auto& wider = end.waits->sum.wider;
+    const RunningSums sums(end, replay);
+    return sums.finish(state, [&](Var v) {
+      const Eqn& eqn = *maker(v);
+      const bool in_wider = wider && program_.type(v).shape == wider->shape;
+      return of_rows(eqn, replay.get(eqn.in[0]), in_wider ? wider->axes : end.axes,
+                     in_wider ? sums.result().shape : sums.rows());
+    });
+  }
   // One step's part of a variable, before the first step.
   Array nothing_of(Var v, const Replay& replay) const {
     const Type whole = replay.type(v);
@@ -131,8 +148,29 @@ class LoopRebuild {
           other.kind == StreamEnd::Kind::exponentials
               ? combine == kernel::Combine::max && !other.mask() && other.of[0].var == end.of[0].var &&
                     other.of[0].steps == end.of[0].steps && other.axes == end.axes
+          : other.kind == StreamEnd::Kind::waiting
+              ? combine == kernel::Combine::max && other.waits->first.eqn == end.eqn
               : other.kind == StreamEnd::Kind::first_index && *other.reference == program_.eqns()[end.eqn].out[0];
       if (holds) return i;
+    }
+    return {};
+  }
+  // The end before this one whose state begins as this one's does: with the largest of the same elements.
+  std::optional<std::size_t> centre_of(std::size_t i) const {
+    const auto is_around_largest = [](const StreamEnd& end) {
+      return end.kind == StreamEnd::Kind::waiting ? end.waits->first.largest
+                                                  : end.kind == StreamEnd::Kind::exponentials && !end.mask();
+    };
+    const auto dtype = [&](const StreamEnd& e) {
+      return computed_in(program_.type(program_.eqns()[e.eqn].out[0]).dtype);
+    };
+    const StreamEnd& end = hoist_.ends[i];
+    if (!is_around_largest(end)) return {};
+    for (std::size_t j = 0; j < i; ++j) {
+      const StreamEnd& other = hoist_.ends[j];
+      if (is_around_largest(other) && other.of[0].var == end.of[0].var && other.of[0].steps == end.of[0].steps &&
+          other.axes == end.axes && dtype(other) == dtype(end))
+        return j;
     }
     return {};
   }
@@ -150,6 +188,10 @@ class LoopRebuild {
   // What the body reads of what it does not make: consts for what is the same at every step, xs for the rest.
   void collect_outside(Replay& replay) {
     reads_.for_each_outside([&](const Along& along) { collect(along, replay); });
+    for (const Var v : reads_.whole()) {
+      bind_now(v, replay);
+      consts_.emplace(v, replay.get(v));
+    }
   }
   void collect(const Along& along, Replay& replay) {
     if (!reads_.is_same_at_each(along)) {
@@ -255,6 +297,8 @@ class LoopRebuild {
           count = count * replay.type(end.of[0].var).shape[static_cast<std::size_t>(axis)];
         return squares_stream(result, count);
       }
+      case StreamEnd::Kind::waiting:
+        return RunningSums(end, replay).stream();
       case StreamEnd::Kind::first_index: {
         const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
         return first_index_stream(best.combine, best.initial, result, of.dtype,
@@ -341,11 +385,15 @@ class LoopRebuild {
       values.pop_back();
     }
     std::size_t at = 0;
+    std::map<std::size_t, Array> centres;  // of ends, before this step
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       if (is_part(hoist_.ends[i])) turn.parts[i].push_back(part_of_step(hoist_.ends[i], step));
       if (streams_[i].initial.empty()) continue;  // another one holds it
       const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
       at += state.size();
+      Arrays given(state.begin(), state.end());
+      if (centres_[i]) given.insert(given.begin(), centres.at(*centres_[i]));
+      centres.emplace(i, given[0]);
       const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);
       StreamStep now = elements_of(i, step);
       const StepsIn& steps = hoist_.ends[i].of[0].steps;
@@ -360,7 +408,8 @@ class LoopRebuild {
         if (last) std::ranges::move(streams_[i].take(state, *joined), state.begin());
         continue;
       }
-      Arrays next = streams_[i].take(state, now);
+      Arrays next = streams_[i].take(given, now);
+      if (centres_[i]) next.erase(next.begin());
       const bool each = reads_.is_of_all_steps(steps) || is_last_step(hoist_.ends[i]);
       for (std::size_t k = 0; k < next.size(); ++k)
         state[k] = each ? next[k] : where(is_among(steps, step), next[k], state[k]);
@@ -393,47 +442,54 @@ class LoopRebuild {
             ? multiplied(end, step)
             : StreamStep{.elements = step.parts.at(step_key(row ? reads_.along(end.of[0].var) : end.of[0])),
                          .axes = step_axes(steps, end.axes)};
+    if (end.kind == StreamEnd::Kind::waiting)
+      for (const Along& other : end.of | std::views::drop(1)) now.others.push_back(step.parts.at(step_key(other)));
     if (const Along* mask = end.mask()) now.mask = step.parts.at(step_key(*mask));
     if (streams_[i].numbered)
       now.index = reads_.is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
-  // The products of a step's elements that a product of arrays sums: its batch axes, those of one operand's own, and
-  // then those that are summed.
-  StreamStep multiplied(const StreamEnd& end, const Step& step) const {
-    const Eqn& eqn = program_.eqns()[end.eqn];
+  // What a product of arrays sums, of a step: its batch axes, those of its operands' own, and then those that are
+  // summed.
+  StreamStep multiplied(const Eqn& eqn, const std::array<Array, 2>& parts,
+                        const std::array<std::optional<StepsIn>, 2>& steps) const {
     const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
     const DType dtype = computed_in(program_.type(eqn.out[0]).dtype);
-    const auto ordered = [&](const Along& along, std::vector<std::int64_t> axes,
+    const auto ordered = [&](std::size_t side, std::vector<std::int64_t> axes, const std::vector<std::int64_t>& free,
                              const std::vector<std::int64_t>& summed) {
-      axes.insert(axes.end(), summed.begin(), summed.end());
-      std::vector<std::int64_t> inner;
-      for (std::int64_t axis : axes)
-        if (along.steps.chunk || axis != along.steps.axis)
-          inner.push_back(axis - (!along.steps.chunk && axis > along.steps.axis));
-      const Array& x = step.parts.at(step_key(along));
-      return convert(std::ranges::is_sorted(inner) ? x : transpose(x, inner), dtype);
-    };
-    const auto with_free = [](std::vector<std::int64_t> axes, const std::vector<std::int64_t>& free) {
       axes.insert(axes.end(), free.begin(), free.end());
-      return axes;
+      axes.insert(axes.end(), summed.begin(), summed.end());
+      if (steps[side]) axes = step_axes(*steps[side], axes);
+      const Array& x = parts[side];
+      return convert(std::ranges::is_sorted(axes) ? x : transpose(x, axes), dtype);
     };
-    Array a = ordered(end.of[0], with_free(form.batch_a, form.free_a), form.contract_a),
-          b = ordered(end.of[1], with_free(form.batch_b, form.free_b), form.contract_b);
-    const std::size_t batch = form.batch_a.size(), free = form.free_a.size() + form.free_b.size();
-    if (free > 0) {  // of one of them, along which the other one is the same
-      Array& same = form.free_a.empty() ? a : b;
+    Array a = ordered(0, form.batch_a, form.free_a, form.contract_a),
+          b = ordered(1, form.batch_b, form.free_b, form.contract_b);
+    const auto own = [&](std::size_t side, const std::vector<std::int64_t>& axes) {
+      return steps[side] ? step_axes(*steps[side], axes).size() : axes.size();
+    };
+    const std::size_t batch = own(0, form.batch_a), free_a = own(0, form.free_a), free_b = own(1, form.free_b);
+    std::vector<Dim> sizes;
+    for (std::size_t axis = 0; axis < batch + free_a; ++axis) sizes.push_back(a.shape()[axis]);
+    for (std::size_t axis = batch; axis < b.rank(); ++axis) sizes.push_back(b.shape()[axis]);
+    const Shape all(sizes);
+    const auto repeated = [&](const Array& x, std::size_t before, std::size_t skipped) {
       std::vector<std::int64_t> dims;
-      for (std::size_t axis = 0; axis < same.rank(); ++axis)
-        dims.push_back(static_cast<std::int64_t>(axis < batch ? axis : axis + free));
-      same = broadcast_in_dim(same, (form.free_a.empty() ? b : a).shape(), dims);
-    }
-    const Array product = a * b;
-    std::vector<std::int64_t> axes;
-    for (std::size_t axis = batch + free; axis < product.rank(); ++axis)
-      axes.push_back(static_cast<std::int64_t>(axis));
-    return {.elements = product, .axes = axes};
+      for (std::size_t axis = 0; axis < x.rank(); ++axis)
+        dims.push_back(static_cast<std::int64_t>(axis < before ? axis : axis + skipped));
+      return skipped == 0 ? x : broadcast_in_dim(x, all, dims);
+    };
+    const Array x = repeated(a, batch + free_a, free_b);
+    StreamStep step{.elements = x * repeated(b, batch, free_a), .axes = {}};
+    for (std::size_t axis = batch + free_a + free_b; axis < all.rank(); ++axis)
+      step.axes.push_back(static_cast<std::int64_t>(axis));
+    return step;
+  }
+  StreamStep multiplied(const StreamEnd& end, const Step& step) const {
+    return multiplied(program_.eqns()[end.eqn],
+                      {step.parts.at(step_key(end.of[0])), step.parts.at(step_key(end.of[1]))},
+                      {end.of[0].steps, end.of[1].steps});
   }
 
   static Array broadcast_step(const Eqn& eqn, const Array& x, const StepsIn& steps, const Replay& replay) {
@@ -477,6 +533,7 @@ class LoopRebuild {
       const Along indices = hoist_.steps.contains(v) ? reads_.along(v) : reads_.outside(eqn, v);
       return gather_of_batch(replay.params(eqn), reads_.batch_of(eqn), operand(), step.parts.at(step_key(indices)));
     }
+    if (is_product(*eqn.op)) return product(eqn, step);
     if (!is_elementwise(eqn)) return part(eqn, steps, **reads_.operand_axis(eqn, steps.axis), step, replay);
     Arrays operands;
     for (const Var v : eqn.in) {
@@ -485,6 +542,18 @@ class LoopRebuild {
                                  : step.parts.at(step_key({v, steps})));
     }
     return bind_op(*eqn.op, replay.params(eqn), operands)[0];
+  }
+  // Of a step's rows and what is the same at each step.
+  Array product(const Eqn& eqn, const Step& step) const {
+    std::array<Array, 2> parts;
+    std::array<std::optional<StepsIn>, 2> steps;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Var v = eqn.in[side];
+      if (hoist_.steps.contains(v)) steps[side] = hoist_.steps.at(v);
+      parts[side] = steps[side] ? step.parts.at(step_key(reads_.along(v))) : step.whole.at(v);
+    }
+    const StreamStep terms = multiplied(eqn, parts, steps);
+    return convert(sum(terms.elements, Axes(terms.axes)), program_.type(eqn.out[0]).dtype);
   }
   // A slice along the other axes than that of the steps, whose part has all of them.
   Array sliced(const Eqn& eqn, const Array& x, const Replay& replay) const {
@@ -520,11 +589,12 @@ class LoopRebuild {
   const std::vector<std::size_t>& maker_;
   std::vector<bool>& done_;
   StepReads reads_;
-  std::map<StepKey, Array> xs_;        // read a step at a time; the steps are axis 0
-  std::map<StepKey, Array> numbered_;  // of some steps: read by number
-  std::map<Var, Array> consts_;        // broadcast over the steps
-  std::vector<Stream> streams_;        // of each end
-  struct {                             // what the loop is given for these, and for streams
+  std::map<StepKey, Array> xs_;                      // read a step at a time; the steps are axis 0
+  std::map<StepKey, Array> numbered_;                // of some steps: read by number
+  std::map<Var, Array> consts_;                      // broadcast over the steps
+  std::vector<Stream> streams_;                      // of each end
+  std::vector<std::optional<std::size_t>> centres_;  // whose state's first is that of this end, too
+  struct {                                           // what the loop is given for these, and for streams
     std::map<StepKey, LoopEdit::Added> parts, by_number;
     std::map<Var, LoopEdit::Added> whole;
     std::map<std::size_t, LoopEdit::Added> beside;

@@ -136,6 +136,7 @@ class HoistSearch {
     reverse_ = p.reverse;
     steps_.clear();
     behind_.clear();
+    waiting_.clear();
     behind_.insert(loop.out.begin(), loop.out.end());
     note_unrolled(hoist);
     for (std::size_t i = carries; i < loop.out.size(); ++i)
@@ -188,9 +189,12 @@ class HoistSearch {
       if (!eqn.out.empty() && hoist.unrolled.contains(eqn.out[0])) continue;
       if (auto end = dependent_end(e)) {
         ends.push_back(std::move(*end));
+      } else if (auto sum = waiting_end(e)) {
+        ends.push_back(std::move(*sum));
       } else if (std::ranges::none_of(eqn.in, [&](Var v) { return steps_.contains(v); })) {
         continue;
       } else if (auto own = end_of_steps(e)) {
+        note_what_waits(*own);
         ends.push_back(std::move(*own));
       } else if (auto row = row_of_steps(e)) {
         ends.push_back(std::move(*row));
@@ -199,7 +203,7 @@ class HoistSearch {
       } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
-        if (reduction_of(eqn, program_) && !is_one_number(e))
+        if (is_product(*eqn.op) || (reduction_of(eqn, program_) && !is_one_number(e)))
           ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }
@@ -295,7 +299,8 @@ class HoistSearch {
   // To make once more.
   bool is_cheap(const Eqn& eqn) const {
     constexpr double cheap = 3;  // operations
-    return !reduction_of(eqn, program_) && (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
+    return !reduction_of(eqn, program_) && !is_product(*eqn.op) &&
+           (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
   // Whether a reduction takes few numbers of a step that has many others: it stays behind the loop, so that threads
@@ -463,6 +468,34 @@ class HoistSearch {
     return std::move(found->end);
   }
 
+  // Notes the sums that wait for a reduction of the steps.
+  void note_what_waits(const StreamEnd& end) {
+    const auto first = end.kind == StreamEnd::Kind::monoid ? first_reduction(program_, end.eqn) : std::nullopt;
+    if (!first) return;
+    for (WaitingSum& sum : sums_that_wait(program_, maker_, readers_, *first, true))
+      waiting_.emplace(sum.eqn, std::make_shared<const WaitingEnd>(*first, std::move(sum)));
+  }
+  std::optional<StreamEnd> waiting_end(std::size_t e) const {
+    const auto found = waiting_.find(e);
+    if (found == waiting_.end()) return {};
+    const auto& [first, sum] = *found->second;
+    const auto steps = this->steps(first.x);
+    if (!steps || (sum.wider && steps->chunk)) return {};
+    StreamEnd end{e, StreamEnd::Kind::waiting, {{first.x, *steps}}, first.axes, {}, {}, {}, found->second};
+    for (const Var v : elements_read(sum)) {
+      const bool in_wider = sum.wider && type(v).shape == sum.wider->shape;
+      end.of.push_back({v, in_wider ? with_axis(*steps, sum.wider->of_elements[at(steps->axis)]) : *steps});
+    }
+    if (sum.wider && sum.wider->other) {
+      const std::int64_t axis = sum.wider->of_elements[at(steps->axis)];
+      end.of.push_back({*sum.wider->other, with_axis(*steps, place_of(sum.wider->of_other, axis))});
+    }
+    for (const Along& along : end.of)
+      if (const auto own = this->steps(along.var); own ? *own != along.steps : !is_before(along.var)) return {};
+    end.absorbed = terms_eqns(program_, maker_, sum, first);
+    return end;
+  }
+
   // Of what reads one step of an array at places that this step's indices say.
   std::optional<StepsIn> steps_of_gather(const Eqn& eqn) const {
     const auto of = steps(eqn.in[0]), own = steps(eqn.in[1]);
@@ -470,6 +503,26 @@ class HoistSearch {
     if (!batch || (own ? *own != StepsIn{batch->indices, {}, of->first, of->count} : !is_before(eqn.in[1])))
       return std::nullopt;
     return StepsIn{batch->result, {}, of->first, of->count};
+  }
+  // Of a product of each step's rows with what is the same at each, which makes few numbers of a row.
+  std::optional<StepsIn> steps_of_product(const Eqn& eqn) const {
+    constexpr double most_columns = 4;
+    if (eqn.numerics != Numerics::relaxed || !is_real(type(eqn.out[0]).dtype)) return {};
+    const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
+    if (form.contract_a.empty()) return {};
+    for (const bool swapped : {false, true}) {
+      const Var v = eqn.in[swapped ? 1 : 0], other = eqn.in[swapped ? 0 : 1];
+      const auto own = steps(v);
+      if (!own || own->chunk || steps(other) || !is_before(other)) continue;
+      const auto &free = swapped ? form.free_b : form.free_a, &columns = swapped ? form.free_a : form.free_b;
+      const auto place = std::ranges::find(free, own->axis);
+      double count = 1;
+      for (const std::int64_t axis : columns) count *= estimate(type(other).shape[at(axis)]);
+      if (place == free.end() || count > most_columns) return {};
+      const std::size_t before = form.batch_a.size() + (swapped ? form.free_a.size() : 0);
+      return StepsIn{static_cast<std::int64_t>(before) + (place - free.begin()), {}, own->first, own->count};
+    }
+    return {};
   }
   // Of as many steps of two arrays, those that come later in the loop.
   std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
@@ -483,6 +536,7 @@ class HoistSearch {
   std::optional<StepsIn> steps_along(const Eqn& eqn) const {
     if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
     if (eqn.op == &gather_op()) return steps_of_gather(eqn);
+    if (is_product(*eqn.op)) return steps_of_product(eqn);
     std::optional<StepsIn> steps;
     for (Var v : eqn.in) {
       const auto own = this->steps(v);
@@ -526,9 +580,10 @@ class HoistSearch {
   std::vector<std::size_t> maker_;
   std::vector<bool> is_output_;
   std::unordered_map<Var, StepsIn> steps_;
-  std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
-  bool is_of_elements_ = false;     // of a loop's body: then threads share the rows of each step
-  bool reverse_ = false;            // of a loop
+  std::unordered_set<Var> behind_;                                    // of a loop: what cannot be computed before it
+  std::map<std::size_t, std::shared_ptr<const WaitingEnd>> waiting_;  // by the eqn of the sum
+  bool is_of_elements_ = false;  // of a loop's body: then threads share the rows of each step
+  bool reverse_ = false;         // of a loop
 };
 
 }  // namespace

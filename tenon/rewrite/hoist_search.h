@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <unordered_map>
 
@@ -10,22 +11,40 @@
 #include "tenon/ops/reductions/sorting.h"
 #include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/rewrite/steps_in.h"
+#include "tenon/rewrite/waiting_sums.h"
 
 namespace tenon {
+
+// A sum over the steps that waits for a maximum or a sum of all of them.
+struct WaitingEnd {
+  FirstReduction first;
+  WaitingSum sum;
+};
 
 // A reduction over the steps; as `row`, a slice of one step; or, as `part`, a reduction over other axes, of which the
 // loop stacks each step's part, or what is left where `axes` of it are reduced.
 struct StreamEnd {
-  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order, row, part };
+  enum class Kind : std::uint8_t {
+    monoid,
+    product,
+    exponentials,
+    squares,
+    waiting,
+    first_index,
+    first_in_order,
+    row,
+    part
+  };
   std::size_t eqn;  // whose results it is
   Kind kind;
   // What it takes in: of a product both operands; of exponentials and squares also a mask, where it has one, that says
-  // which elements count.
+  // which elements count; of waiting sums what else their terms read, the other operand of a product last.
   std::vector<Along> of;
   std::vector<std::int64_t> axes;  // of the first, that are reduced; its own one is among them
   std::optional<Var> reference;    // with what elements are compared, and which axes of `of` its axes are
   std::vector<std::int64_t> reference_dims;
   std::set<std::size_t> absorbed;  // eqns between `of` and the result
+  std::shared_ptr<const WaitingEnd> waits = {};
 
   const Along* mask() const {
     const bool may = kind == Kind::exponentials || kind == Kind::squares;

@@ -26,7 +26,7 @@ class PartsOfRows {
  public:
   PartsOfRows(const OnePass& pass, const Shape& whole, bool left)
       : divided_(pass.divided), left_(left), parts_(left ? 1 : pass.divided.parts) {
-    const auto is_reduced = [&](std::int64_t axis) { return std::ranges::count(pass.axes, axis) > 0; };
+    const auto is_reduced = [&](std::int64_t axis) { return std::ranges::count(pass.first.axes, axis) > 0; };
     const std::int64_t a = divided_.axis, each = left ? divided_.left : divided_.each;
     Dim before = parts_;
     std::vector<Dim> sizes{0, each}, results;
@@ -97,17 +97,17 @@ class OnePassRebuild {
 
   // Where the first reduction stood: what parts have, and its own result.
   void bind(Replay& replay) {
-    const Eqn& first = program_.eqns()[pass_.first];
+    const Eqn& first = program_.eqns()[pass_.first.eqn];
     bind_what_is_read(replay);
     const EqnScope place(first);
-    const Array& x = replay.get(pass_.x);
+    const Array& x = replay.get(pass_.first.x);
     const Type result = replay.type(first.out[0]);
     for (const bool left : {false, true})
-      if (!left || pass_.divided.left > 0) parts_.emplace_back(pass_, program_.type(pass_.x).shape, left);
+      if (!left || pass_.divided.left > 0) parts_.emplace_back(pass_, program_.type(pass_.first.x).shape, left);
     around_.resize(parts_.size());
     for (const PartsOfRows& parts : parts_) {
       const Array elements = parts.of(x);
-      const Array wide = pass_.largest ? elements : convert(elements, computed_in(result.dtype));
+      const Array wide = pass_.first.largest ? elements : convert(elements, computed_in(result.dtype));
       own_.push_back(parts.reduced([&](const auto& axes) { return reduced(first, wide, axes); }));
     }
     for (const WaitingSum& sum : pass_.sums) {
@@ -117,7 +117,7 @@ class OnePassRebuild {
     Array all;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Array part = reduced(first, own_[i], parts_[i].among());
-      all = i == 0 ? part : pass_.largest ? max(all, part) : all + part;
+      all = i == 0 ? part : pass_.first.largest ? max(all, part) : all + part;
     }
     replay.set(first.out[0], convert(all, result.dtype));
   }
@@ -154,12 +154,9 @@ class OnePassRebuild {
   void bind_what_is_read(Replay& replay) {
     std::vector<Var> read;
     for (const WaitingSum& sum : pass_.sums)
-      for (const SummedTerm& term : sum.terms) {
-        for (const auto& factor : term.elements) read.push_back(factor.of);
-        for (const auto& choice : term.choices) read.push_back(choice.condition);
-      }
-    for (const std::size_t e :
-         makers_behind(program_, maker_, pass_.first, std::move(read), [&](std::size_t e) { return bool(done_[e]); })) {
+      for (const Var v : elements_read(sum)) read.push_back(v);
+    for (const std::size_t e : makers_behind(program_, maker_, pass_.first.eqn, std::move(read),
+                                             [&](std::size_t e) { return bool(done_[e]); })) {
       done_[e] = true;
       replay.bind_eqn(program_.eqns()[e]);
     }
@@ -171,10 +168,10 @@ class OnePassRebuild {
   const AroundCentre& around(std::size_t i, DType dtype, const Replay& replay) {
     if (const auto found = around_[i].find(dtype); found != around_[i].end()) return found->second;
     AroundCentre a;
-    a.x = convert(parts_[i].of(replay.get(pass_.x)), dtype);
+    a.x = convert(parts_[i].of(replay.get(pass_.first.x)), dtype);
     a.own = convert(own_[i], dtype);
-    if (!pass_.largest) a.own = a.own / parts_[i].elements();
-    a.centre = pass_.largest ? where(is_finite(a.own), a.own, 0) : a.own;
+    if (!pass_.first.largest) a.own = a.own / parts_[i].elements();
+    a.centre = pass_.first.largest ? where(is_finite(a.own), a.own, 0) : a.own;
     a.off = a.x - parts_[i].along(a.centre);
     return around_[i].emplace(dtype, std::move(a)).first->second;
   }
@@ -209,7 +206,7 @@ class OnePassRebuild {
   }
   // Of the distances from a mean nothing is left, and of nothing but ones their number.
   Array sum_of_part(const SummedTerm& term, std::size_t i, std::size_t distances, DType dtype, const Replay& replay) {
-    if (is_plain(term) && (distances == 0 || (distances == 1 && !pass_.largest))) return {};
+    if (is_plain(term) && (distances == 0 || (distances == 1 && !pass_.first.largest))) return {};
     const PartsOfRows& parts = parts_[i];
     Array value;
     const auto times = [&](const Array& x) { value = !value.empty() ? value * x : x; };
@@ -235,43 +232,28 @@ class OnePassRebuild {
   Array moved(const SummedTerm& term, std::size_t i, const Arrays& sums, DType dtype, const Replay& replay) {
     const PartsOfRows& parts = parts_[i];
     const auto reference = [&](Var r) { return parts.of_row(convert(of_rows(r, replay), dtype)); };
-    Array value = sums[term.distances.size()];
-    const auto plus = [&](const Array& sum, const Array& factor) {
-      if (sum.empty() && !is_plain(term)) return;
-      const Array more = !sum.empty() ? sum * factor : factor * parts.elements();
-      value = !value.empty() ? value + more : more;
+    const auto sum_of = [&](std::size_t distances) {
+      if (!sums[distances].empty() || !is_plain(term) || distances > 0) return sums[distances];
+      return parts.of_row(full(row_shape(), Array(Scalar(parts.elements()).convert(dtype))));
     };
-    if (term.distances.empty()) {
-      if (value.empty()) value = parts.of_row(full(row_shape(), Array(Scalar(parts.elements()).convert(dtype))));
-    } else {
-      const Array& centre = around(i, dtype, replay).centre;
-      const Array first = centre - reference(term.distances[0]);
-      if (term.distances.size() == 1) {
-        plus(sums[0], first);
-      } else {
-        const Array second = centre - reference(term.distances[1]);
-        if (!sums[1].empty()) plus(sums[1], first + second);
-        plus(sums[0], first * second);
-      }
+    Array value = sum_of(term.distances.size());
+    Arrays apart;
+    for (const Var r : term.distances) apart.push_back(around(i, dtype, replay).centre - reference(r));
+    const Arrays factors = polynomial(apart);
+    for (std::size_t j = factors.size(); j-- > 0;) {
+      const Array sum = sum_of(j);
+      if (sum.empty()) continue;
+      value = !value.empty() ? value + sum * factors[j] : sum * factors[j];
     }
     for (const Var r : term.exponents) value = value * exp(around(i, dtype, replay).own - reference(r));
     return value;
   }
 
-  Shape row_shape() const { return program_.type(program_.eqns()[pass_.first].out[0]).shape; }
+  Shape row_shape() const { return program_.type(program_.eqns()[pass_.first.eqn].out[0]).shape; }
   // What is broadcast along the reduced axes, in the shape of their results.
   Array of_rows(Var v, const Replay& replay) const {
     const Eqn& eqn = program_.eqns()[maker_[v]];
-    const Array& x = replay.get(eqn.in[0]);
-    const std::vector<std::int64_t> all = broadcast_form(eqn.params).dims;
-    std::vector<Dim> sizes;
-    std::vector<std::int64_t> dims;
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      if (std::ranges::count(pass_.axes, all[k]) > 0) continue;
-      sizes.push_back(x.shape()[k]);
-      dims.push_back(all[k] - std::ranges::count_if(pass_.axes, [&](std::int64_t a) { return a < all[k]; }));
-    }
-    return broadcast_in_dim(reshape(x, Shape(sizes)), row_shape(), dims);
+    return tenon::of_rows(eqn, replay.get(eqn.in[0]), pass_.first.axes, row_shape());
   }
 
   const Program& program_;
@@ -287,7 +269,7 @@ class OnePassRebuild {
 
 ProgramRef rebuilt(const Program& program, const std::vector<OnePass>& passes) {
   return rewritten_together<OnePassRebuild>(
-      program, passes, [](const OnePass& pass) { return pass.first; },
+      program, passes, [](const OnePass& pass) { return pass.first.eqn; },
       [](const OnePass& pass) -> const auto& { return pass.sums; });
 }
 

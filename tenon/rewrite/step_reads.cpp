@@ -25,11 +25,18 @@ void StepReads::for_each_outside(FunctionRef<void(const Along&)> seen) const {
   for (std::size_t e : hoist_.moved) {
     const Eqn& eqn = program_.eqns()[e];
     for (Var v : eqn.in)
-      if (!hoist_.steps.contains(v)) seen(outside(eqn, v));
+      if (!hoist_.steps.contains(v) && !is_product(*eqn.op)) seen(outside(eqn, v));
   }
   for (const StreamEnd& end : hoist_.ends)
     for (const Along& along : end.of)
       if (!hoist_.steps.contains(along.var)) seen(along);
+}
+std::vector<Var> StepReads::whole() const {
+  std::vector<Var> read;
+  for (const std::size_t e : hoist_.moved)
+    for (const Var v : program_.eqns()[e].in)
+      if (is_product(*program_.eqns()[e].op) && !hoist_.steps.contains(v)) read.push_back(v);
+  return read;
 }
 GatherBatch StepReads::batch_of(const Eqn& gather) const {
   return *gather_batch(gather.params, hoist_.steps.at(gather.in[0]).axis, program_.type(gather.out[0]).rank());

@@ -24,6 +24,8 @@ class StepReads {
   // What lies outside of the loop. Elementwise ops read it where the steps lie as in the result, and so do gathers read
   // their indices.
   Along outside(const Eqn& eqn, Var v) const;
+  // What products read beside a step's rows: all of it at each step.
+  std::vector<Var> whole() const;
   void for_each_outside(FunctionRef<void(const Along&)> seen) const;
   // The axes of a gather along which the steps lie.
   GatherBatch batch_of(const Eqn& gather) const;

@@ -15,23 +15,6 @@ Array combined(kernel::Combine combine, const Array& a, const Array& b) {
   return bind1(combining_op(combine), {}, {a, b});
 }
 
-// What has one element for each of the result, in the shape of a step's elements.
-Array along(const Array& x, const StreamStep& step) {
-  if (step.axes.empty()) return x;
-  std::vector<std::int64_t> dims;
-  for (std::size_t axis = 0; axis < step.elements.rank(); ++axis)
-    if (!std::ranges::binary_search(step.axes, static_cast<std::int64_t>(axis)))
-      dims.push_back(static_cast<std::int64_t>(axis));
-  return broadcast_in_dim(x, step.elements.shape(), dims);
-}
-
-// How many of a step's elements there are for each of the result.
-Dim elements_each(const StreamStep& step) {
-  Dim count = 1;
-  for (const std::int64_t axis : step.axes) count = count * step.elements.shape()[static_cast<std::size_t>(axis)];
-  return count;
-}
-
 // Whether it reduces few rows to one: these are combined where they are computed.
 bool has_few_rows(const StreamStep& step) {
   constexpr std::int64_t few = 8;
@@ -53,6 +36,21 @@ Array rows_combined(kernel::Combine combine, const Array& x, std::int64_t axis) 
 }
 
 }  // namespace
+
+Array along_step(const Array& x, const StreamStep& step) {
+  if (step.axes.empty()) return x;
+  std::vector<std::int64_t> dims;
+  for (std::size_t axis = 0; axis < step.elements.rank(); ++axis)
+    if (!std::ranges::binary_search(step.axes, static_cast<std::int64_t>(axis)))
+      dims.push_back(static_cast<std::int64_t>(axis));
+  return broadcast_in_dim(x, step.elements.shape(), dims);
+}
+
+Dim elements_each(const StreamStep& step) {
+  Dim count = 1;
+  for (const std::int64_t axis : step.axes) count = count * step.elements.shape()[static_cast<std::size_t>(axis)];
+  return count;
+}
 
 Array by_turn(const Array& x, std::int64_t steps_a_turn) {
   if (steps_a_turn == 1) return x;
@@ -98,7 +96,7 @@ Stream exponentials_stream(const Type& result) {
                 // What is infinite is shifted by nothing: it stays what it is, and nothing else is left beside it.
                 const Array next = max(largest, amax(x, Axes(step.axes)));
                 const Array shift = where(abs(next) == std::numeric_limits<double>::infinity(), 0, next);
-                const Array part = tenon::sum(exp(x - along(shift, step)), Axes(step.axes));
+                const Array part = tenon::sum(exp(x - along_step(shift, step)), Axes(step.axes));
                 return Arrays{next, sum * exp(-distance(next, largest)) + part};
               },
           .finish =
@@ -140,7 +138,7 @@ Stream squares_stream(const Type& result, const Dim& count) {
                 }
                 const Array elements = convert(size_as_array(elements_each(step)), dtype);
                 const Array here = tenon::sum(x, Axes(step.axes)) / elements, off = here - mean;
-                const Array own = tenon::sum(square(x - along(here, step)), Axes(step.axes));
+                const Array own = tenon::sum(square(x - along_step(here, step)), Axes(step.axes));
                 return Arrays{mean + off * part, squares + own + square(off) * (elements * (1 - part))};
               },
           .finish =
@@ -167,7 +165,7 @@ Stream masked_squares_stream(const Type& result) {
                 const Axes axes(step.axes);
                 const Array here = tenon::sum(counts, axes), count = before + here, some = max(count, 1);
                 const Array own = tenon::sum(where(step.mask, x, 0), axes) / max(here, 1), off = own - mean;
-                const Array around = tenon::sum(square(where(step.mask, x - along(own, step), 0)), axes);
+                const Array around = tenon::sum(square(where(step.mask, x - along_step(own, step), 0)), axes);
                 return Arrays{where(here > 0, mean + off * (here / some), mean),
                               squares + around + where(here > 0, square(off) * (here * (before / some)), 0), count};
               },
@@ -189,7 +187,7 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
                 if (!step.axes.empty()) {
                   const std::int64_t axis = step.axes[0];
                   here = combine == kernel::Combine::max ? amax(x, axis) : amin(x, axis);
-                  Array first = x == along(here, step);
+                  Array first = x == along_step(here, step);
                   if (is_real(dtype)) first = first | (x != x);
                   const Dim count = x.shape()[static_cast<std::size_t>(axis)];
                   const Array places = iota(result.dtype, x.shape(), axis);

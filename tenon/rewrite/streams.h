@@ -18,10 +18,15 @@ Array by_turn(const Array& x, std::int64_t steps_a_turn);
 struct StreamStep {
   Array elements;
   std::vector<std::int64_t> axes;
-  Array index = {};   // where they lie along the axis of the steps, i64[]
-  Array beside = {};  // what the stream has asked for beside each step
-  Array mask = {};    // which elements count; absent: all do
+  Array index = {};    // where they lie along the axis of the steps, i64[]
+  Array beside = {};   // what the stream has asked for beside each step
+  Array mask = {};     // which elements count; absent: all do
+  Arrays others = {};  // what else it takes in of each
 };
+// What has one element for each of the result, in the shape of a step's elements.
+Array along_step(const Array& x, const StreamStep& step);
+// How many of a step's elements there are for each of the result.
+Dim elements_each(const StreamStep& step);
 
 struct Stream {
   Arrays initial;  // the state

@@ -1,0 +1,223 @@
+#include "tenon/rewrite/running_sums.h"
+
+#include <algorithm>
+#include <limits>
+#include <ranges>
+
+#include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/reductions/reduce.h"
+#include "tenon/ops/structure/shape.h"
+
+namespace tenon {
+namespace {
+
+Array power(const Array& x, std::size_t n) {
+  Array all = x;
+  for (std::size_t k = 1; k < n; ++k) all = all * x;
+  return all;
+}
+Array distance(const Array& a, const Array& b) { return where(a == b, 0, abs(a - b)); }  // of infinities, too
+
+std::int64_t without(std::int64_t axis, std::int64_t gone) { return axis - (axis > gone); }
+
+}  // namespace
+
+// One step's elements, and what becomes of the centre.
+struct RunningSums::Step {
+  const StreamStep& now;
+  Array exponential;  // exp(x - centre)
+  Array off;          // x - centre
+};
+
+RunningSums::RunningSums(const StreamEnd& end, const Replay& replay)
+    : waits_(end.waits),
+      step_axis_(end.of[0].steps.axis),
+      result_(replay.type(replay.program().eqns()[end.eqn].out[0])),
+      rows_(replay.type(end.of[0].var).shape),
+      dtype_(computed_in(result_.dtype)) {
+  const Program& program = replay.program();
+  const auto& wider = waits_->sum.wider;
+  const auto without_axes = [](Shape shape, const std::vector<std::int64_t>& axes) {
+    for (const std::int64_t axis : axes | std::views::reverse) shape = shape.without_axis(at(axis));
+    return shape;
+  };
+  for (const std::int64_t axis : end.axes) count_ = count_ * rows_[at(axis)];
+  rows_ = without_axes(rows_, end.axes);
+  if (wider) wider_ = replay.type(Type::array(dtype_, wider->shape)).shape;
+  result_ = Type::array(result_.dtype, wider ? without_axes(wider_, wider->axes) : rows_);
+  for (std::size_t i = 1; i < end.of.size(); ++i) {
+    const Var v = end.of[i].var;
+    others_.push_back(v);
+    const bool is_other = wider && wider->other && i + 1 == end.of.size();
+    of_wider_.push_back(is_other || (wider && program.type(v).shape == wider->shape));
+  }
+  counts_ = !waits_->first.largest || std::ranges::any_of(waits_->sum.terms, [&](const SummedTerm& t) {
+    return is_plain(t) && !t.distances.empty();
+  });
+}
+
+bool RunningSums::is_plain(const SummedTerm& term) const {
+  return !waits_->sum.wider && term.elements.empty() && term.choices.empty() && term.exponents.empty();
+}
+// Of nothing but ones the sum is their number, and of distances from the mean 0.
+bool RunningSums::has_sum(const SummedTerm& term, std::size_t distances) const {
+  return !is_plain(term) || distances > 1 || (distances == 1 && waits_->first.largest);
+}
+
+Array RunningSums::centre_of(const Array& state) const {
+  return waits_->first.largest ? where(abs(state) == std::numeric_limits<double>::infinity(), 0, state) : state;
+}
+Array RunningSums::of_result(const Array& row) const {
+  const auto& wider = waits_->sum.wider;
+  if (!wider || row.shape() != rows_) return row;
+  std::vector<std::int64_t> dims;
+  for (std::size_t axis = 0; axis < wider->of_elements.size(); ++axis) {
+    if (std::ranges::count(waits_->first.axes, static_cast<std::int64_t>(axis)) > 0) continue;
+    const std::int64_t to = wider->of_elements[axis];
+    dims.push_back(to - std::ranges::count_if(wider->axes, [=](std::int64_t a) { return a < to; }));
+  }
+  return broadcast_in_dim(row, result_.shape, dims);
+}
+
+Stream RunningSums::stream() const {
+  const double none = waits_->first.largest ? -std::numeric_limits<double>::infinity() : 0;
+  Arrays initial{full(rows_, Array(Scalar(none).convert(dtype_)))};
+  for (const SummedTerm& term : waits_->sum.terms)
+    for (std::size_t j = 0; j <= term.distances.size(); ++j)
+      if (has_sum(term, j)) initial.push_back(full(result_.shape, Array(Scalar(0.0).convert(dtype_))));
+  Stream stream{
+      .initial = std::move(initial),
+      .take = [self = *this](std::span<const Array> state, const StreamStep& now) { return self.take(state, now); }};
+  if (counts_) stream.beside = [dtype = dtype_](const Array& before) { return convert(before, dtype); };
+  return stream;
+}
+
+// A step's sum of one term with so many of its distances, around the centre.
+Array RunningSums::part(const SummedTerm& term, std::size_t distances, const Step& step) const {
+  const auto& wider = waits_->sum.wider;
+  const StreamStep& now = step.now;
+  const auto at_of = [&](Var v) { return at(std::ranges::find(others_, v) - others_.begin()); };
+  Array value;
+  const auto times = [](Array& value, const Array& x) { value = value.empty() ? x : value * x; };
+  const auto multiply = [&](bool in_wider) {
+    for (const bool divides : {false, true})
+      for (const auto& factor : term.elements) {
+        const std::size_t i = at_of(factor.of);
+        if (factor.divides != divides || of_wider_[i] != in_wider) continue;
+        const Array x = convert(now.others[i], dtype_);
+        if (!divides)
+          times(value, x);
+        else
+          value = (value.empty() ? Array(Scalar(1.0).convert(dtype_)) : value) / x;
+      }
+    const Shape& shape = in_wider ? value.shape() : now.elements.shape();
+    if (value.empty()) value = full(shape, Array(Scalar(1.0).convert(dtype_)));
+    for (const auto& [condition, met] : term.choices) {
+      const std::size_t i = at_of(condition);
+      if (of_wider_[i] != in_wider) continue;
+      value = met ? where(now.others[i], value, 0) : where(now.others[i], 0, value);
+    }
+  };
+  if (!term.exponents.empty()) value = power(step.exponential, term.exponents.size());
+  if (distances > 0) times(value, power(step.off, distances));
+  multiply(false);
+  if (!wider) return now.axes.empty() ? value : sum(value, Axes(now.axes));
+  const std::int64_t gone = wider->of_elements[at(step_axis_)];
+  const Shape all = wider_.without_axis(at(gone));
+  const auto repeated = [&](const Array& x, const std::vector<std::int64_t>& dims) {
+    std::vector<std::int64_t> to;
+    for (const std::int64_t d : dims)
+      if (d != gone) to.push_back(without(d, gone));
+    if (std::ranges::is_sorted(to)) return broadcast_in_dim(x, all, to);
+    std::vector<std::int64_t> order(to.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int64_t>(k);
+    std::ranges::sort(order, {}, [&](std::int64_t k) { return to[at(k)]; });
+    std::ranges::sort(to);
+    return broadcast_in_dim(transpose(x, order), all, to);
+  };
+  value = repeated(value, wider->of_elements);
+  if (wider->other) times(value, convert(repeated(now.others.back(), wider->of_other), dtype_));
+  multiply(true);
+  std::vector<std::int64_t> axes;
+  for (const std::int64_t axis : wider->axes)
+    if (axis != gone) axes.push_back(without(axis, gone));
+  return axes.empty() ? value : sum(value, Axes(axes));
+}
+
+Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) const {
+  const auto& terms = waits_->sum.terms;
+  const bool largest = waits_->first.largest;
+  const Array &old = state[0], x = convert(now.elements, dtype_);
+  const bool one_each = now.axes.empty();
+  const auto along = [&](const Array& row) { return along_step(row, now); };
+  const bool distances = std::ranges::any_of(terms, [](const SummedTerm& t) { return !t.distances.empty(); });
+  Array next, before, scale;
+  if (largest) {
+    next = max(old, one_each ? x : amax(x, Axes(now.axes)));
+  } else {
+    const Array each = convert(size_as_array(elements_each(now)), dtype_);
+    const Array own = one_each ? x : sum(x, Axes(now.axes)) / each;
+    next = old + (own - old) * (1 / (now.beside + 1));
+  }
+  if (counts_) before = now.beside * convert(size_as_array(elements_each(now)), dtype_);
+  const Array centre = centre_of(next), apart = centre_of(old) - centre;
+  Step step{now, {}, {}};
+  if (distances) step.off = x - along(centre);
+  if (!largest) {
+  } else if (one_each) {  // of the old centre and the new one, one is the element: one exponential
+    const Array shrunk = exp(-distance(x, old)), grows = x > old;
+    scale = where(grows, shrunk, 1), step.exponential = where(grows, 1, shrunk);
+  } else {
+    scale = exp(-distance(next, old)), step.exponential = exp(x - along(centre));
+  }
+  Arrays result{next};
+  std::size_t at_state = 1;
+  for (const SummedTerm& term : terms) {
+    Arrays old_sums;
+    for (std::size_t j = 0; j <= term.distances.size(); ++j)
+      old_sums.push_back(has_sum(term, j) ? state[at_state++] : j == 0 ? before : Array());
+    for (std::size_t j = 0; j <= term.distances.size(); ++j) {
+      if (!has_sum(term, j)) continue;
+      Array sum = old_sums[j];
+      const Arrays factors = polynomial(Arrays(j, apart));
+      for (std::size_t i = 0; i < j; ++i)
+        if (!old_sums[i].empty()) sum = sum + old_sums[i] * of_result(factors[i]);
+      if (!term.exponents.empty()) sum = sum * of_result(power(scale, term.exponents.size()));
+      result.push_back(sum + part(term, j, step));
+    }
+  }
+  return result;
+}
+
+Array RunningSums::finish(std::span<const Array> state, FunctionRef<Array(Var)> row) const {
+  const auto row_of = [&](Var v) { return convert(row(v), dtype_); };
+  const Array centre = centre_of(state[0]);
+  Array all;
+  std::size_t at_state = 1;
+  for (const SummedTerm& term : waits_->sum.terms) {
+    Arrays sums;
+    for (std::size_t j = 0; j <= term.distances.size(); ++j)
+      sums.push_back(has_sum(term, j) ? state[at_state++]
+                     : j == 0         ? full(rows_, convert(size_as_array(count_), dtype_))
+                                      : Array());
+    Array value = sums.back();
+    Arrays apart;
+    for (const Var r : term.distances) apart.push_back(centre - row_of(r));
+    const Arrays factors = polynomial(apart);
+    for (std::size_t j = factors.size(); j-- > 0;) {
+      if (sums[j].empty()) continue;
+      const Array moved = sums[j] * of_result(factors[j]);
+      value = value.empty() ? moved : value + moved;
+    }
+    for (const Var r : term.exponents) value = value * of_result(exp(state[0] - row_of(r)));
+    if (term.coefficient != 1) value = value * term.coefficient;
+    for (const auto& factor : term.rows)
+      value = factor.divides ? value / of_result(row_of(factor.of)) : value * of_result(row_of(factor.of));
+    all = all.empty() ? value : all + value;
+  }
+  if (!waits_->sum.then.empty()) all = sum(all, Axes(waits_->sum.then));
+  return convert(all, result_.dtype);
+}
+
+}  // namespace tenon
