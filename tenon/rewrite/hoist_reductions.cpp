@@ -8,6 +8,7 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
+#include "tenon/ops/composites/division.h"
 #include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/control/loop_edit.h"
 #include "tenon/ops/elementwise/arithmetic.h"
@@ -130,7 +131,12 @@ class LoopRebuild {
   Array of_all_steps(Array x, const StepsIn& steps) const {
     if (hoist_.steps_a_turn != 1)
       x = reshape(x, x.shape().without_axis(0).without_axis(0).with_axis(0, x.shape()[0] * hoist_.steps_a_turn));
-    if (!reads_.is_of_all_steps(steps)) x = slice_in_dim(x, steps.first, steps.first + steps.count, 0);
+    if (!reads_.is_of_all_steps(steps)) {
+      std::vector<Dim> start(x.rank(), 0);
+      std::vector<std::int64_t> stride(x.rank(), 1);
+      start[0] = steps.first, stride[0] = steps.stride;
+      x = slice_of_shape(x, std::move(start), x.shape().without_axis(0).with_axis(0, steps.count), std::move(stride));
+    }
     x = move_axis(x, 0, steps.axis);
     if (!steps.chunk) return x;
     const auto axis = static_cast<std::size_t>(steps.axis);
@@ -253,7 +259,7 @@ class LoopRebuild {
   // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
   Array steps_before(const StreamEnd& end, const LoopParams& p) const {
     const StepsIn& steps = end.of[0].steps;
-    const Array index = arange(*p.length * hoist_.steps_a_turn, DType::i64) - size_as_array(steps.first);
+    const Array index = place_among(steps, arange(*p.length * hoist_.steps_a_turn, DType::i64));
     const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
     return reads_.is_of_all_steps(steps) ? before : max(before, 0);
   }
@@ -428,9 +434,16 @@ class LoopRebuild {
     const EqnScope place(eqn);
     return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(step_key(end.of[0]))});
   }
-  Array is_among(const StepsIn& steps, const Step& step) const {
-    const Array first = size_as_array(steps.first);
-    return (step.number >= first) & (step.number < first + size_as_array(steps.count));
+  // Where a step lies among some of all, and whether it is one of them.
+  static Array place_among(const StepsIn& steps, const Array& number) {
+    const Array from = number - size_as_array(steps.first);
+    return steps.stride == 1 ? from : floor_divide(from, steps.stride);
+  }
+  static Array is_among(const StepsIn& steps, const Step& step) {
+    const Array place = place_among(steps, step.number);
+    const Array among = (place >= 0) & (place < size_as_array(steps.count));
+    if (steps.stride == 1) return among;
+    return among & (step.number - size_as_array(steps.first) == place * steps.stride);
   }
 
   StreamStep elements_of(std::size_t i, const Step& step) const {
@@ -445,8 +458,7 @@ class LoopRebuild {
     if (end.kind == StreamEnd::Kind::waiting)
       for (const Along& other : end.of | std::views::drop(1)) now.others.push_back(step.parts.at(step_key(other)));
     if (const Along* mask = end.mask()) now.mask = step.parts.at(step_key(*mask));
-    if (streams_[i].numbered)
-      now.index = reads_.is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
+    if (streams_[i].numbered) now.index = reads_.is_of_all_steps(steps) ? step.number : place_among(steps, step.number);
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
@@ -501,7 +513,7 @@ class LoopRebuild {
   const Array& outside_part(const Along& along, Step& step, const Replay& replay) const {
     if (const auto found = step.parts.find(step_key(along)); found != step.parts.end()) return found->second;
     if (const auto found = step.by_number.find(step_key(along)); found != step.by_number.end())
-      return step.parts.emplace(step_key(along), row_at(found->second, step.number - size_as_array(along.steps.first)))
+      return step.parts.emplace(step_key(along), row_at(found->second, place_among(along.steps, step.number)))
           .first->second;
     const Eqn& eqn = *maker(along.var);
     if (reads_.counts_elsewhere(along)) {

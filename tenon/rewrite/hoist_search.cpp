@@ -416,8 +416,9 @@ class HoistSearch {
         type(eqn.in[0]).shape[at(steps->axis)] == Dim(1))
       return {};
     StepsIn row = *steps;
-    row.first = row.first + slice_form(eqn.params).start[at(steps->axis)];
+    row.first = row.first + slice_form(eqn.params).start[at(steps->axis)] * steps->stride;
     row.count = 1;
+    row.stride = 1;
     return StreamEnd{e, StreamEnd::Kind::row, {{eqn.in[0], row}}, {}, {}, {}, {}};
   }
   // A reduction over the steps, or a product that sums over them, one of whose operands has no axes of its own: it
@@ -447,7 +448,7 @@ class HoistSearch {
       if (!of_a && is_before(a)) of_a = of_b, of_a->axis = form.contract_a[i];
       if (!of_b && is_before(b)) of_b = of_a, of_b->axis = form.contract_b[i];
       if (!of_a || !of_b || of_b->axis != form.contract_b[i] || of_a->chunk != of_b->chunk ||
-          of_a->first != of_b->first || of_a->count != of_b->count)
+          of_a->first != of_b->first || of_a->count != of_b->count || of_a->stride != of_b->stride)
         return {};
       return StreamEnd{e, StreamEnd::Kind::product, {{a, *of_a}, {b, *of_b}}, form.contract_a, {}, {}, {}};
     }
@@ -500,9 +501,8 @@ class HoistSearch {
   std::optional<StepsIn> steps_of_gather(const Eqn& eqn) const {
     const auto of = steps(eqn.in[0]), own = steps(eqn.in[1]);
     const auto batch = of && !of->chunk ? gather_batch(eqn.params, of->axis, type(eqn.out[0]).rank()) : std::nullopt;
-    if (!batch || (own ? *own != StepsIn{batch->indices, {}, of->first, of->count} : !is_before(eqn.in[1])))
-      return std::nullopt;
-    return StepsIn{batch->result, {}, of->first, of->count};
+    if (!batch || (own ? *own != with_axis(*of, batch->indices) : !is_before(eqn.in[1]))) return std::nullopt;
+    return with_axis(*of, batch->result);
   }
   // Of a product of each step's rows with what is the same at each, which makes few numbers of a row.
   std::optional<StepsIn> steps_of_product(const Eqn& eqn) const {
@@ -520,14 +520,14 @@ class HoistSearch {
       for (const std::int64_t axis : columns) count *= estimate(type(other).shape[at(axis)]);
       if (place == free.end() || count > most_columns) return {};
       const std::size_t before = form.batch_a.size() + (swapped ? form.free_a.size() : 0);
-      return StepsIn{static_cast<std::int64_t>(before) + (place - free.begin()), {}, own->first, own->count};
+      return with_axis(*own, static_cast<std::int64_t>(before) + (place - free.begin()));
     }
     return {};
   }
   // Of as many steps of two arrays, those that come later in the loop.
   std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
     constexpr std::int64_t most = 4;  // steps that it holds what they made
-    if (a.axis != b.axis || a.chunk || b.chunk || a.count != b.count) return {};
+    if (a.axis != b.axis || a.chunk || b.chunk || a.count != b.count || a.stride != b.stride) return {};
     const auto apart = (a.first - b.first).try_value();
     if (!apart || std::abs(*apart) > most) return {};
     return (*apart > 0) != reverse_ ? a : b;
@@ -559,11 +559,12 @@ class HoistSearch {
     } else if (eqn.op == &slice_op()) {
       const SliceForm form = slice_form(eqn.params);
       if (out.shape[at(axis)] != from.shape[at(axis)]) {
-        if (steps->chunk || form.stride[at(axis)] != 1 || !form.start[at(axis)].known() ||
-            !out.shape[at(axis)].known() || !from.shape[at(axis)].known())
+        if (steps->chunk || !form.start[at(axis)].known() || !out.shape[at(axis)].known() ||
+            !from.shape[at(axis)].known())
           return std::nullopt;
-        steps->first = steps->first + form.start[at(axis)];
+        steps->first = steps->first + form.start[at(axis)] * steps->stride;
         steps->count = out.shape[at(axis)];
+        steps->stride *= form.stride[at(axis)];
       } else if (form.stride[at(axis)] != 1) {
         return std::nullopt;
       }

@@ -77,7 +77,7 @@ std::optional<Along> StepReads::with_all_steps(const Along& along) const {
   const Shape &whole = program_.type(eqn->in[0]).shape, &part = program_.type(along.var).shape;
   const auto axis = static_cast<std::size_t>(along.steps.axis);
   const StepsIn all{along.steps.axis, {}, 0, whole[axis]};
-  if (!is_of_all_steps(all) || form.start[axis] != along.steps.first || form.stride[axis] != 1 ||
+  if (!is_of_all_steps(all) || form.start[axis] != along.steps.first || form.stride[axis] != along.steps.stride ||
       whole.without_axis(axis) != part.without_axis(axis))
     return {};
   return Along{eqn->in[0], all};

@@ -9,7 +9,7 @@ namespace tenon {
 
 StepKey step_key(const Along& along) {
   const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
-  return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
+  return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count), along.steps.stride};
 }
 StepsIn with_axis(StepsIn steps, std::int64_t axis) {
   steps.axis = axis;
@@ -26,11 +26,14 @@ Dim elements_before(const Shape& shape, std::size_t axis) {
 std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const StepsIn& steps) {
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (elements_before(shape, i) != before) continue;
-    if (shape[i] == steps.count) return StepsIn{static_cast<std::int64_t>(i), {}, steps.first, steps.count};
+    StepsIn parts = with_axis(steps, static_cast<std::int64_t>(i));
+    parts.chunk.reset();
+    if (shape[i] == steps.count) return parts;
     if (!shape[i].known() || !steps.count.known() || steps.count.value() < 2 || shape[i].value() == 0 ||
         shape[i].value() % steps.count.value() != 0)
       continue;
-    return StepsIn{static_cast<std::int64_t>(i), Dim(shape[i].value() / steps.count.value()), steps.first, steps.count};
+    parts.chunk = Dim(shape[i].value() / steps.count.value());
+    return parts;
   }
   return std::nullopt;
 }

@@ -11,11 +11,12 @@
 namespace tenon {
 
 // Where the steps of a loop lie in a variable: along an axis, which has one element a step, or one of so many equal
-// parts behind each other (`chunk` elements each). Step `first` is the first of `count`.
+// parts behind each other (`chunk` elements each). Step `first` is the first of `count`, every `stride`-th of all.
 struct StepsIn {
   std::int64_t axis;
   std::optional<Dim> chunk;
   Dim first, count;
+  std::int64_t stride = 1;
   bool operator==(const StepsIn&) const = default;
 };
 // A variable, and how the steps lie in it.
@@ -25,7 +26,7 @@ struct Along {
 };
 // Such a variable is known by itself, and by how the steps lie in it: where they are some of all, their number is
 // known.
-using StepKey = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t>;
+using StepKey = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 StepKey step_key(const Along& along);
 
 StepsIn with_axis(StepsIn steps, std::int64_t axis);
