@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks how the house is built: which floor includes which, who may use which library and locks, which modules of the Python
-package import each other in a circle, and how large rooms grow.
+"""Checks how the house is built: which floor includes which, who may use which library and locks, which modules and folders of
+the Python package import each other in a circle, at the top or inside of functions, and how large rooms grow.
 
     python3 tools/check_floors.py [ROOT]
 
@@ -126,23 +126,20 @@ def module_of(path):
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def run_at_import(body):
-    """The statements that run while a module is imported, those inside other statements too; none of functions' bodies, and none
-    for checkers of types alone."""
+def statements(body):
+    """The statements of a module, those inside of other statements and of functions too; none for checkers of types alone."""
     for statement in body:
         yield statement
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
         of_types = isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test)
         for part in ("orelse",) if of_types else ("body", "orelse", "finalbody", "handlers", "cases"):
             inner = getattr(statement, part, [])
             for each in inner:
-                yield from run_at_import([each] if isinstance(each, ast.stmt) else each.body)
+                yield from statements([each] if isinstance(each, ast.stmt) else each.body)
 
 
 def imports_of(module, is_package, text, modules):
-    """Module of `modules` -> the line on which this one imports it. A package is imported before its modules, except those that
-    this one lies in itself: they are there already."""
+    """Module of `modules` -> the line on which this one imports it, wherever that stands. A package is imported before its modules,
+    except those that this one lies in itself: they are there already."""
     around, found = module if is_package else module.rpartition(".")[0], {}
 
     def note(name, line):
@@ -151,7 +148,7 @@ def imports_of(module, is_package, text, modules):
                 found.setdefault(name, line)
             name = name.rpartition(".")[0]
 
-    for statement in run_at_import(ast.parse(text).body):
+    for statement in statements(ast.parse(text).body):
         if isinstance(statement, ast.Import):
             for each in statement.names:
                 note(each.name, statement.lineno)
@@ -170,18 +167,24 @@ def imports_of(module, is_package, text, modules):
 
 
 def import_circles(root):
-    """A circle among the modules of the Python package, by what they import while they are imported; none where there is none."""
+    """A circle among the modules of the Python package; none where there is none. A package counts as importing every module in
+    its folder, which it does at once or when the module is first named; so no two folders import each other either."""
     folder = root / PACKAGE
     files = {module_of(path.relative_to(folder.parent)): path for path in sorted(folder.rglob("*.py"))}
     compiled = {module_of(path.relative_to(folder.parent)) for path in folder.rglob("*.pyi")} - set(files)
     imports = {module: imports_of(module, path.name == "__init__.py", path.read_text(), files.keys() | compiled)
                for module, path in files.items()}
+    for module, path in files.items():
+        if path.name == "__init__.py":
+            inside = (other for other in files if other.rpartition(".")[0] == module)
+            imports[module].update((other, None) for other in inside if other not in imports[module])
     try:
         graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as error:
         circle = error.args[1][::-1]  # each imports the next one
-        said = [f"{a} imports {b} ({files[a].relative_to(root)}:{imports[a][b]})" for a, b in zip(circle, circle[1:])]
-        yield f"a circle of imports: {', '.join(said)}; import inside of the function that needs it, or move what both need"
+        said = [f"{a} holds {b}" if imports[a][b] is None else f"{a} imports {b} ({files[a].relative_to(root)}:{imports[a][b]})"
+                for a, b in zip(circle, circle[1:])]
+        yield f"a circle of imports: {', '.join(said)}; move what both need to a module below them"
 
 
 def llvm_test(texts):

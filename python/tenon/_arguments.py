@@ -3,6 +3,11 @@
 import functools
 import inspect
 
+import numpy as np
+
+from tenon import tree
+from tenon.numpy._creation import asarray
+
 
 def numbers_of(argnums, name):
     """(a list of ints, whether one alone was given)."""
@@ -44,11 +49,6 @@ def copied_containers(x):
 
 def as_arrays(arguments):
     """The arguments with Arrays in place of NumPy's, and of numbers."""
-    import numpy as np
-
-    from tenon import tree
-    from tenon.numpy._creation import asarray
-
     taken = (np.ndarray, np.generic, bool, int, float, complex)
     return tree.map(lambda leaf: asarray(leaf) if isinstance(leaf, taken) else leaf, arguments)
 
@@ -88,12 +88,47 @@ def positional(fun, args, kwargs):
     return bound.args
 
 
+def completed(fun, nums, names, kind):
+    """Numbers and names, the one completed by the other that is given, where the function's signature tells."""
+    if nums is None and names is None:
+        return [], []
+    alone = nums is None or names is None
+    nums = [] if nums is None else numbers_of(nums, f"{kind}_argnums")[0]
+    names = [] if names is None else [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (ValueError, TypeError):
+        if any(n < 0 for n in nums):
+            raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
+        if names and kind == "donate":  # given by position, they would not be donated
+            raise ValueError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
+        return nums, names
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for n in nums:
+        if not any_number and not -len(positional) <= n < len(positional):
+            raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
+    nums = [n for n in from_front(nums, len(positional)) if n >= 0]
+    all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    without_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
+    for name in names:
+        if name not in all_names and (not any_name or name in without_names):
+            raise ValueError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
+    if not alone:
+        return sorted(nums), sorted(names)
+    by_name = [positional.index(name) for name in names if name in positional]
+    by_number = [positional[n] for n in nums if n < len(positional) and positional[n] in all_names]
+    return sorted({*nums, *by_name}), sorted({*names, *by_number})
+
+
 def of_arrays(fun, static_argnums, static_argnames):
     """Of a call, (`fun` with its static arguments bound, the other positional ones, those by keyword)."""
-    from tenon._transforms import _both
-
-    static, names = _both(fun, None if static_argnums == () else static_argnums,
-                          None if static_argnames == () else static_argnames, "static")
+    static, names = completed(fun, None if static_argnums == () else static_argnums,
+                              None if static_argnames == () else static_argnames, "static")
 
     def of_call(args, kwargs):
         bound, others = bind(fun, [n for n in static if n < len(args)], args)

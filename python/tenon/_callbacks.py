@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from tenon import _core, _extended
+from tenon import _core, _extended, numpy as tnp
 from tenon._config import config
 from tenon.tree_util import tree_flatten, tree_unflatten
 
@@ -49,8 +49,6 @@ def _flat_callback(name, callback, in_tree, out_tree, types):
 def _result(name, x, dtype, shape):
     """Numbers of Python's take the dtype that was announced; other values have it. A container of one leaf is that, where
     a number was announced."""
-    from tenon import numpy as tnp
-
     if shape == () and type(x) in (list, tuple, dict) and len(leaves := tree_flatten(x)[0]) == 1:
         x = leaves[0]
     try:

@@ -4,7 +4,9 @@ import functools
 
 import numpy as np
 
+from tenon import _core, _rule_references, numpy as tnp, tree
 from tenon._arguments import from_front, with_others
+from tenon._symbolic_zeros import float0, has_tangent
 
 
 def checked_inputs(name, trees):
@@ -12,18 +14,14 @@ def checked_inputs(name, trees):
     _require_complex(f"{name} with holomorphic=True requires inputs with complex dtype", trees)
 
 
-def _require_complex(text, tree):
-    from tenon import numpy as tnp, tree as trees
-
-    for leaf in trees.leaves(tree):
+def _require_complex(text, made):
+    for leaf in tree.leaves(made):
         kind = tnp.result_type(leaf)
         if kind.kind != "c":
             raise TypeError(f"{text}, but got {kind.name}.")
 
 
 def _one_number(name, value, holomorphic):
-    from tenon import numpy as tnp
-
     kind = tnp.result_type(value)
     if tnp.shape(value) != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {tnp.shape(value)}.")
@@ -40,13 +38,11 @@ def value_and_grad(fun, numbers, alone, has_aux, holomorphic, name):
     zeros of the dtype float0 for integers."""
 
     def both(*args, **kwargs):
-        from tenon import vjp
-
         at = from_front(numbers, len(args))
         chosen = tuple(args[n] for n in at)
         if holomorphic:
             checked_inputs(name, chosen)
-        made = vjp(functools.partial(with_others, fun, at, args, **kwargs), *chosen, has_aux=has_aux)
+        made = _rule_references.vjp(functools.partial(with_others, fun, at, args, **kwargs), chosen, has_aux)
         slopes = made[1](_one_number(name, made[0], holomorphic))
         return (made[0], made[2]) if has_aux else made[0], slopes[0] if alone else slopes
 
@@ -75,10 +71,6 @@ def jacrev_beside_integers(fun, numbers, alone, has_aux):
     """jacrev() in arguments some of whose leaves are integers: of those it is zeros of the dtype float0."""
 
     def jacobian(*args, **kwargs):
-        from tenon import numpy as tnp, tree
-        from tenon._symbolic_zeros import float0, has_tangent
-        from tenon._transforms import jacrev
-
         at = from_front(numbers, len(args))
         leaves, structure = tree.flatten(tuple(args[n] for n in at))
         real = [has_tangent(tnp.result_type(leaf)) for leaf in leaves]
@@ -91,7 +83,8 @@ def jacrev_beside_integers(fun, numbers, alone, has_aux):
             results[:] = tree.flatten(made[0] if has_aux else made)
             return made
 
-        made = jacrev(of_real, has_aux=has_aux)([leaf for leaf, of in zip(leaves, real) if of])
+        of_leaves = with_real_results(of_real, has_aux)
+        made = _core.jacobian(True, of_leaves, [0], True, has_aux, ([leaf for leaf, of in zip(leaves, real) if of],), {})
         of_result, structure_of_result = results
 
         def block(rows, result):
@@ -119,10 +112,8 @@ def with_real_results(fun, has_aux):
     return checked
 
 
-def _require_real(text, tree):
-    from tenon import tree as trees
-
-    for leaf in trees.leaves(tree):
+def _require_real(text, made):
+    for leaf in tree.leaves(made):
         kind = getattr(leaf, "dtype", None)
         if getattr(kind, "kind", "f") == "c" or isinstance(leaf, complex):
             raise TypeError(f"{text}, but got {'complex128' if kind is None else kind.name}. For holomorphic "

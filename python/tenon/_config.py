@@ -25,18 +25,16 @@ class _Config:
     compile_repeated_calls = _setting(_core.compile_repeated_calls, _core.set_compile_repeated_calls,
                                       "Whether functions of the package that are called often are compiled.")
 
+    _jit_disabled = False
+
     @property
     def disable_jit(self):
         """Whether jit() returns functions as they are."""
-        from tenon import _transforms
-
-        return _transforms._jit_disabled
+        return self._jit_disabled
 
     @disable_jit.setter
     def disable_jit(self, on):
-        from tenon import _transforms
-
-        _transforms._jit_disabled = bool(on)
+        self._jit_disabled = bool(on)
 
     def update(self, name, value):
         """By the names of JAX's settings: "jax_enable_x64" is x64, "jax_debug_nans" debug_nans, and so on."""

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from tenon import _core, _rule_references
+from tenon import _core, _rule_references, numpy as tnp, tree
 from tenon._arguments import bind, positional
 from tenon._symbolic_zeros import as_primals, filled, with_symbolic_zeros, without_symbolic_zeros
 
@@ -46,7 +46,6 @@ class _WithRules:
 
     def _outside_of_traces(self, args):
         """The function itself, of copies of NumPy's arrays: what it returns stays as it is when those are written."""
-        from tenon import numpy as tnp, tree
 
         def copied(arg):
             return tree.map(lambda x: tnp.array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x, arg)
@@ -94,8 +93,6 @@ class custom_jvp(_WithRules):  # noqa: N801
             raise TypeError("custom_jvp: defjvps is for functions all of whose arguments are differentiated; use defjvp.")
 
         def rule(primals, tangents):
-            from tenon import numpy as tnp, tree
-
             result = self(*primals)
             parts = [r(t, result, *primals) for r, t in zip(jvps, tangents, strict=True) if r is not None]
             if not parts:

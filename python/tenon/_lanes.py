@@ -1,6 +1,6 @@
 """vmap() of functions whose arguments hold references: each lane has a reference to its part."""
 
-from tenon import _core, _rule_references
+from tenon import _core, _rule_references, tree
 
 
 def _is_ref(x):
@@ -8,15 +8,11 @@ def _is_ref(x):
 
 
 def holds_references(args):
-    from tenon import tree
-
     return any(map(_is_ref, tree.leaves(args)))
 
 
 def _axes(in_axes, args):
     """The axis of each leaf of the arguments."""
-    from tenon import tree
-
     axes, structure = tree.flatten(in_axes, is_leaf=lambda x: x is None)
     if structure == tree.structure(0):
         return axes * len(tree.leaves(args))
@@ -27,8 +23,6 @@ def _axes(in_axes, args):
 def over_references(batched, fun, in_axes, out_axes, args, kwargs):
     """batched(fun, in_axes, out_axes, args, kwargs), where args holds references: what lanes write to their parts is written
     to the whole, along the same axis."""
-    from tenon import tree
-
     leaves, structure = tree.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if _is_ref(leaf)]
     refs, axes = [leaves[i] for i in places], _axes(in_axes, args)

@@ -2,8 +2,11 @@
 
 import functools
 
-from tenon import _core
+from tenon import _core, numpy as tnp, tree, tree_util
 from tenon._arguments import from_front, numbers_of, with_others
+from tenon._custom_rules import custom_vjp
+from tenon._symbolic_zeros import has_tangent
+from tenon._transforms import jit, vjp
 
 __all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]  # linear_call is in tenon.custom_derivatives
 
@@ -17,8 +20,6 @@ def linear_transpose(fun, *primals, reduce_axes=()):
     >>> linear_transpose(lambda x, y: 0.5 * x - 2 * y, *[ShapeDtypeStruct((), np.float32)] * 2)(1.0)
     (Array(0.5, dtype=float32), Array(-2., dtype=float32))
     """
-    from tenon import numpy as tnp, tree, vjp
-    from tenon._symbolic_zeros import has_tangent
 
     def zeros(x):
         kind = tnp.result_type(x)
@@ -38,8 +39,6 @@ class _Transposed:
         self.pull, self.structure, self.types = pull, structure, types
 
     def __call__(self, cotangent):
-        from tenon import numpy as tnp, tree
-
         leaves, given = tree.flatten(cotangent)
         if given != self.structure:
             raise TypeError(f"linear_transpose: the cotangent tree does not match: it is {given}, and the function returns "
@@ -63,7 +62,6 @@ def custom_gradient(fun):
     >>> float(f(3.0)), float(tn.grad(f)(3.0))
     (9.0, 3.0)
     """
-    from tenon import custom_vjp
 
     @custom_vjp
     @functools.wraps(fun)
@@ -87,8 +85,6 @@ def linear_call(fun, fun_transpose, residual_args, linear_args):
     >>> tn.grad(lambda x: linear_call(lambda r, x: x / r, lambda r, t: t / r, 4.0, x))(8.0)
     Array(0.25, dtype=float64, weak_type=True)
     """
-    from tenon import custom_vjp
-
     call = custom_vjp(fun)
     call.defvjp(lambda r, x: (fun(r, x), r), lambda r, ct: (None, fun_transpose(r, ct)))
     return call(residual_args, linear_args)
@@ -104,8 +100,6 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
     >>> float(value), [float(g) for g in backward(residuals, 1.0)]
     (6.0, [3.0, 2.0])
     """
-    from tenon import jit, vjp
-
     numbers = numbers_of(argnums, "fwd_and_bwd: argnums")[0]
 
     def forward(*args):
@@ -165,7 +159,7 @@ def _set_args_res(linear, entries):
 
 
 def _keys_of_parts(linear):
-    from tenon.tree_util import SequenceKey
+    from tenon._keys import SequenceKey
 
     residuals, form = linear._parts()
     return [(SequenceKey(i), r) for i, r in enumerate(residuals)], form
@@ -180,9 +174,7 @@ def _with_refs(self, *targets):
 
 def add_to_trees():
     """Makes linear functions, what vjp() and linearize() return, nodes of trees: their leaves are what they have kept."""
-    from tenon.tree_util import register_pytree_node
-
     _core.LinearFunction.with_refs = _with_refs
     _core.LinearFunction.args_res = property(_args_res, _set_args_res)
-    register_pytree_node(_Transposed, lambda t: ((t.pull,), (t.structure, t.types)), lambda form, pull: _Transposed(*pull, *form))
-    register_pytree_node(_core.LinearFunction, _core.LinearFunction._parts, _core.linear_of, _keys_of_parts)
+    tree_util.register_pytree_node(_Transposed, lambda t: ((t.pull,), (t.structure, t.types)), lambda form, pull: _Transposed(*pull, *form))
+    tree_util.register_pytree_node(_core.LinearFunction, _core.LinearFunction._parts, _core.linear_of, _keys_of_parts)

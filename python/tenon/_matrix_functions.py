@@ -1,10 +1,9 @@
 """Functions of matrices by their spectral factors: what jax.scipy.linalg has beside factors."""
 
-from tenon import _core, _sizes
+from tenon import _core
 from tenon import numpy as tnp
-from tenon.numpy._elementwise import _inexact_together
 
-__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "logm", "polar", "rsf2csf", "schur", "solve_banded", "solve_sylvester", "solveh_banded", "sqrtm"]
+__all__ = ["eigh_tridiagonal", "funm", "logm", "polar", "rsf2csf", "schur", "solve_banded", "solve_sylvester", "solveh_banded", "sqrtm"]
 
 
 def schur(a, output="real"):
@@ -76,26 +75,6 @@ def funm(A, func, disp=True):
     """
     made, error = _core.tn.linalg.funm(tnp.asarray(A), func)
     return made if disp else (made, error)
-
-
-def expm_frechet(A, E, *, method=None, compute_expm=True):
-    """(expm(A), its derivative along E), or the derivative alone, of matrices [..., n, n].
-
-    >>> expm_frechet([[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]], compute_expm=False).tolist()
-    [[0.0, 1.0], [2.0, 0.0]]
-    """
-    from tenon import jvp
-    from tenon.linalg import expm
-
-    a, e = tnp.asarray(A), tnp.asarray(E)
-    for name, x in (("A", a), ("E", e)):
-        if x.ndim < 2 or _core.same_size(x.shape[-2], x.shape[-1]) is False:
-            raise ValueError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
-    if not _sizes.agree(a.shape, e.shape):
-        raise ValueError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
-    a, e = _inexact_together(a, e)
-    value, along = jvp(expm, (a,), (e,))
-    return (value, along) if compute_expm else along
 
 
 def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):

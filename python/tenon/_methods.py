@@ -4,12 +4,11 @@ import operator
 
 import numpy as np
 
-from tenon import _core, _extended
+from tenon import _core, _extended, numpy as tnp
 from tenon._core import Array
+from tenon._extended import float0 as float0  # which the compiled module takes from here
 from tenon._shape_dtype import ShapeDtypeStruct
-
-# The dtype of tangents of integers and bools, which have none: as JAX has it.
-float0 = np.dtype([("float0", np.void, 0)])
+from tenon.numpy._devices import THE_DEVICE, check_device
 
 
 def represented(x):
@@ -89,8 +88,6 @@ def _aval(x):
 
 def _round(x, digits=None):
     """Rounded to so many decimals; integers where none are said."""
-    from tenon import numpy as tnp
-
     return tnp.round(x, digits) if digits is not None else tnp.astype(tnp.round(x), tnp.int_)
 
 
@@ -102,10 +99,7 @@ _functions = (
 
 
 def add_methods():
-    """Gives the class what needs tenon.numpy."""
-    from tenon import numpy as tnp
-    from tenon.numpy._devices import THE_DEVICE
-
+    """Gives the class the functions of tenon.numpy that are methods of it, and what is made of them."""
     for name in _functions:
         setattr(Array, name, _method(getattr(tnp, name)))
     Array.flatten = _method(tnp.ravel)
@@ -133,8 +127,6 @@ def _axes_of(axes):
 
 def _view(self, dtype=None, type=None):  # noqa: A002
     """The same bytes as another dtype, the last axis as much shorter or longer; bools as bytes that are 0 or not."""
-    from tenon import lax, numpy as tnp
-
     if type is not None:
         raise NotImplementedError("`type` argument of array.view() is not supported.")
     dtype = self.dtype if dtype is None else tnp.dtype(dtype)
@@ -151,29 +143,25 @@ def _view(self, dtype=None, type=None):  # noqa: A002
     if x.dtype.kind == "c":
         x = _joined(tnp.stack([x.real, x.imag], axis=-1))
     if dtype == bool:
-        return _with_bits(x, np.dtype(np.uint8), lax) != 0
+        return _with_bits(x, np.dtype(np.uint8)) != 0
     if dtype.kind == "c":
-        parts = _with_bits(x, np.dtype(f"f{dtype.itemsize // 2}"), lax)
-        return lax.complex(parts[..., 0::2], parts[..., 1::2])
-    return _with_bits(x, dtype, lax)
+        parts = _with_bits(x, np.dtype(f"f{dtype.itemsize // 2}"))
+        return _core.complex(parts[..., 0::2], parts[..., 1::2])
+    return _with_bits(x, dtype)
 
 
 def _byteswap(self):
     """The numbers with their bytes the other way round; of complex ones those of their parts."""
-    from tenon import lax, numpy as tnp
-
     if self.dtype.kind == "c":
-        return lax.complex(_byteswap(self.real), _byteswap(self.imag))
+        return _core.complex(_byteswap(self.real), _byteswap(self.imag))
     if self.dtype.itemsize == 1:
         return self
-    parts = _with_bits(self[..., None], np.dtype(np.uint8), lax)
-    return tnp.squeeze(_with_bits(tnp.flip(parts, -1), self.dtype, lax), -1)
+    parts = _with_bits(self[..., None], np.dtype(np.uint8))
+    return tnp.squeeze(_with_bits(tnp.flip(parts, -1), self.dtype), -1)
 
 
 def _contains(self, element):
     """Whether an element of a vector is that number."""
-    from tenon import numpy as tnp
-
     if self.ndim != 1 or np.ndim(element):
         raise ValueError(f"in: whether a number is in a vector, not {np.shape(element)} in {self.shape}; any(x == y) is of all arrays.")
     return bool(tnp.any(tnp.equal(self, element)))
@@ -184,20 +172,18 @@ def _joined(x):
     return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))
 
 
-def _with_bits(x, dtype, lax):
+def _with_bits(x, dtype):
     """The bits of the last axis in another dtype."""
     if x.dtype.itemsize < dtype.itemsize:
         parts = dtype.itemsize // x.dtype.itemsize
         x = x.reshape((*x.shape[:-1], x.shape[-1] // parts, parts))
-        return lax.bitcast_convert_type(x, dtype)
-    made = lax.bitcast_convert_type(x, dtype)
+        return _core.bitcast(x, dtype)
+    made = _core.bitcast(x, dtype)
     return made if made.ndim == x.ndim else _joined(made)
 
 
 def _to_device(self, device, *, stream=None):
     """The array: there is one device."""
-    from tenon.numpy._devices import check_device
-
     check_device(device)
     return self
 
@@ -207,15 +193,11 @@ def _to_device(self, device, *, stream=None):
 
 def _subtracted(self, values, **options):
     """The array less `values` there."""
-    from tenon import numpy as tnp
-
     met = tnp.result_type(self._array, values)
     return self.add(tnp.negative(tnp.asarray(values, met)), **options)
 
 
 def _factors(self, values, options):
-    from tenon import numpy as tnp
-
     return tnp.ones_like(self._array).at[self._key].multiply(values, **options)
 
 
@@ -232,7 +214,6 @@ def _to_power(self, values, **options):
 def _applied(self, func, **options):
     """The array with func(its elements) there, a function of each element by itself; elements that are named several
     times go through it so often."""
-    from tenon import numpy as tnp
     from tenon.lax._slices import _applied as applied
 
     times = tnp.zeros(self._array.shape, "int32").at[self._key].add(1, **options)

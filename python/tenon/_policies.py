@@ -8,6 +8,9 @@ import functools
 import types
 
 from tenon import _core
+from tenon._arguments import as_arrays, of_arrays
+from tenon._shape_dtype import ShapeDtypeStruct
+from tenon._transforms import _named
 
 __all__ = ["checkpoint", "checkpoint_policies", "remat"]
 
@@ -101,7 +104,6 @@ checkpoint_policies = types.SimpleNamespace(
 
 def _asked_of_ops(policy):
     """The policy as the library asks it: of an op's name, shapes and dtypes, and parameters."""
-    from tenon import ShapeDtypeStruct
 
     def keeps(name, operands, params):
         if name == "dot":
@@ -125,9 +127,6 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
     >>> tn.grad(f)(0.0)
     Array(1., dtype=float64, weak_type=True)
     """
-    from tenon._arguments import as_arrays, of_arrays
-    from tenon._transforms import _named
-
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
                                  static_argnames=static_argnames)

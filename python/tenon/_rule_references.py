@@ -1,19 +1,15 @@
 """References among the arguments of functions with rules."""
 
-from tenon import _core, errors
+from tenon import _core, errors, tree
 
 
 def _in(made):
     """The references among the leaves of a tree."""
-    from tenon import tree
-
     return [leaf for leaf in tree.leaves(made) if isinstance(leaf, _core.Ref)]
 
 
 def references(args):
     """The leaves of the arguments, where a reference is among them; throws where one is there twice."""
-    from tenon import tree
-
     seen = set()
     for leaf in _in(args):
         if id(leaf) in seen:
@@ -40,8 +36,6 @@ def refuse_made_here(who, made):
 def of_values(fun, args, by_value):
     """(a function of values where `by_value` says so of the leaves of the arguments, those arguments): it makes references
     of the values, calls `fun`, and returns what that returns and what is in each reference where that has changed."""
-    from tenon import tree
-
     leaves, structure = tree.flatten(args)
 
     def of_arrays(*given):
@@ -69,10 +63,10 @@ def only_read(op, fun, args, by_value):
 
 
 def vjp(fun, primals, has_aux):
-    """vjp() at arguments with references, to which what the function wrote to them is written."""
-    from tenon import tree
-
-    leaves = tree.leaves(primals)
+    """vjp() at a tuple of arguments. To references among them what the function wrote to them is written."""
+    leaves = references(primals)
+    if leaves is None:
+        return _core.vjp(fun, primals, has_aux)
     of_arrays, values = of_values(fun, primals, [isinstance(leaf, _core.Ref) for leaf in leaves])
 
     def with_last_values(*given):

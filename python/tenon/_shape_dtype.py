@@ -2,9 +2,11 @@
 
 import math
 
-from tenon import _core
+import numpy as np
 
-__all__ = ["ShapeDtypeStruct"]
+from tenon import _core, errors, numpy as tnp
+
+__all__ = ["ShapeDtypeStruct", "typeof"]
 
 
 class ShapeDtypeStruct:
@@ -32,8 +34,6 @@ class ShapeDtypeStruct:
         >>> ShapeDtypeStruct.like(2.0)
         ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
         """
-        from tenon._surroundings import typeof
-
         if hasattr(x, "shape") and hasattr(x, "dtype"):
             return cls(x.shape, x.dtype, sharding=getattr(x, "sharding", None), weak_type=getattr(x, "weak_type", False))
         return typeof(x)
@@ -73,14 +73,20 @@ class ShapeDtypeStruct:
         return self.shape, self.dtype, self.weak_type, self.sharding
 
 
-def _dtype(dtype):
-    from tenon import errors
+def typeof(x):
+    """The shape and the dtype of a value.
 
+    >>> typeof(1.5)
+    ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
+    """
+    x = tnp.asarray(x) if isinstance(x, (bool, int, float, complex)) or not hasattr(x, "dtype") else x
+    return ShapeDtypeStruct(x.shape, tnp.result_type(x), weak_type=bool(getattr(x, "weak_type", False)))
+
+
+def _dtype(dtype):
     try:
         return _core.dtype(dtype)
     except errors.DTypeError:
-        import numpy as np
-
         try:
             return np.dtype(dtype)
         except TypeError:

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from tenon import _core
-from tenon._methods import float0
+from tenon import _core, numpy as tnp, tree
+from tenon._extended import float0
+from tenon._shape_dtype import ShapeDtypeStruct
 
 __all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
 
@@ -18,8 +19,6 @@ def _zeros(shape, dtype):
     """Zeros that take addresses and no memory: pages that nobody writes. What is only traced may be larger than it."""
     import mmap
 
-    from tenon import numpy as tnp
-
     size = math.prod(shape) * dtype.itemsize
     if size < _PAGE:
         return tnp.zeros(shape, dtype)
@@ -30,7 +29,6 @@ def _zeros(shape, dtype):
 
 def stand_ins(tree_of_shapes):
     """The tree with arrays of zeros in place of each ShapeDtypeStruct, and of whatever has a shape and a dtype alone."""
-    from tenon import tree
 
     def stand_in(leaf):
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype") or isinstance(leaf, _ARRAYS):
@@ -44,8 +42,6 @@ def stand_ins(tree_of_shapes):
 
 def shapes(tree_of_arrays):
     """The tree with a ShapeDtypeStruct in place of each array or number."""
-    from tenon import numpy as tnp, tree
-    from tenon._transforms import ShapeDtypeStruct
 
     def shape(leaf):
         if isinstance(leaf, ShapeDtypeStruct):
@@ -66,8 +62,6 @@ class _Stage:
     @property
     def out_info(self):
         """The result's tree, with a ShapeDtypeStruct for each array."""
-        from tenon._transforms import ShapeDtypeStruct
-
         return self._specialisation.result(lambda shape, dtype, weak: ShapeDtypeStruct(shape, dtype, weak_type=weak))
 
     @property
@@ -79,14 +73,10 @@ class _Stage:
 
     @property
     def in_tree(self):
-        from tenon import tree
-
         return tree.structure(self.args_info)
 
     @property
     def out_tree(self):
-        from tenon import tree
-
         return tree.structure(self.out_info)
 
     def _next(self, kind):
@@ -130,8 +120,6 @@ class Compiled(_Text):
     those it was compiled for are a TypeError."""
 
     def __call__(self, *args, **kwargs):
-        from tenon import tree
-
         given, wanted = shapes((args, kwargs)), self.args_info
         if tree.structure(given) != self.in_tree or any(
                 (a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(tree.leaves(given), tree.leaves(wanted))):

@@ -2,7 +2,7 @@
 
 import collections
 
-from tenon._core.tree import PyTreeDef
+from tenon._core.tree import PyTreeDef, leaves as leaves_of
 
 _leaf, _none, _tuple, _list, _dict, _ordered, _default, _named, _registered = range(9)
 _classes = {_none: type(None), _tuple: tuple, _list: list, _dict: dict, _ordered: collections.OrderedDict,
@@ -63,9 +63,7 @@ def walk(self, f_node, f_leaf, leaves):
 
 def from_iterable_tree(self, xs):
     """The tree of this structure whose leaves are those of `xs`, a tree of it whose nodes may be other iterables."""
-    from tenon import tree
-
-    return self.unflatten(tree.leaves(xs))
+    return self.unflatten(leaves_of(xs, None))
 
 
 def tuple_of(treedefs):

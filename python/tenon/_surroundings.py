@@ -6,7 +6,8 @@ from typing import NamedTuple
 from tenon import _core
 from tenon._arguments import bind, from_front, numbers_of
 from tenon._config import config
-from tenon._transforms import ShapeDtypeStruct, make_program
+from tenon._shape_dtype import typeof
+from tenon._transforms import _named, make_program
 
 __all__ = ["cache_info", "check_tracer_leaks", "checking_leaks", "clear_caches", "debug_infs", "debug_nans", "default_matmul_precision",
            "enable_x64", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
@@ -153,26 +154,12 @@ def clear_caches():
     _core.clear_caches()
 
 
-def typeof(x):
-    """The shape and the dtype of a value.
-
-    >>> typeof(1.5)
-    ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
-    """
-    from tenon import numpy as tnp
-
-    x = tnp.asarray(x) if isinstance(x, (bool, int, float, complex)) or not hasattr(x, "dtype") else x
-    return ShapeDtypeStruct(x.shape, tnp.result_type(x), weak_type=bool(getattr(x, "weak_type", False)))
-
-
 def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     """make_program() by its name in JAX.
 
     >>> print(make_jaxpr(lambda x: x * 2)(1.0))  # doctest: +ELLIPSIS
     program...
     """
-    from tenon._transforms import _named
-
     static = numbers_of(static_argnums, "make_jaxpr: static_argnums")[0]
 
     def program(*args, **kwargs):

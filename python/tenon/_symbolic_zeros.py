@@ -5,8 +5,9 @@ import functools
 
 import numpy as np
 
-from tenon import _core, _extended
-from tenon._methods import float0
+from tenon import _core, _extended, numpy as tnp, tree, tree_util
+from tenon._extended import float0
+from tenon._shape_dtype import ShapeDtypeStruct
 
 
 class SymbolicZero:
@@ -32,8 +33,6 @@ class SymbolicZero:
     @property
     def aval(self):
         """The shape and dtype alone."""
-        from tenon import ShapeDtypeStruct
-
         return ShapeDtypeStruct(self.shape, self.dtype)
 
     def __eq__(self, other):
@@ -62,7 +61,6 @@ class CustomVJPPrimal:
 
 def custom_vjp_primal_tree_values(tree):
     """The tree with the values in place of CustomVJPPrimals, which all of its leaves are."""
-    from tenon import tree_util
 
     def value(leaf):
         if not isinstance(leaf, CustomVJPPrimal):
@@ -87,8 +85,6 @@ def zero_from_primal(x, symbolic_zeros=False):
     >>> zero_from_primal(2.0)
     Array(0., dtype=float64)
     """
-    from tenon import numpy as tnp
-
     shape, dtype = tnp.shape(x), _kind_of_tangent(tnp.result_type(x))
     if symbolic_zeros:
         return SymbolicZero(shape, dtype)
@@ -97,8 +93,6 @@ def zero_from_primal(x, symbolic_zeros=False):
 
 def with_symbolic_zeros(tangents, perturbed):
     """A tree of tangents with SymbolicZeros where a leaf is not perturbed."""
-    from tenon import tree
-
     leaves, structure = tree.flatten(tangents)
     return structure.unflatten([leaf if of else SymbolicZero(leaf.shape, leaf.dtype)
                                 for leaf, of in zip(leaves, perturbed, strict=True)])
@@ -106,23 +100,18 @@ def with_symbolic_zeros(tangents, perturbed):
 
 def as_primals(arguments, perturbed):
     """The arguments with a CustomVJPPrimal in place of each leaf."""
-    from tenon import tree
-
     leaves, structure = tree.flatten(arguments)
     return structure.unflatten([CustomVJPPrimal(*both) for both in zip(leaves, perturbed, strict=True)])
 
 
 def without_symbolic_zeros(tangents):
     """The tree with zeros of dtype float0, which count for any zero, in place of SymbolicZeros."""
-    from tenon import tree
-
     return tree.map(lambda t: np.zeros(t.shape, float0) if isinstance(t, SymbolicZero) else t, tangents)
 
 
 def filled(cotangents, like):
     """Cotangents of the tree `like`: what stands for a subtree is that of each of its leaves, and zeros of dtype float0
     stand for None and for SymbolicZeros. A reference has none."""
-    from tenon import numpy as tnp, tree
 
     def put(x, leaf):
         if isinstance(x, _core.Ref):

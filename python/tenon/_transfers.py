@@ -1,6 +1,7 @@
 """Arrays and functions that come from elsewhere, or go there."""
 
 from tenon import tree
+from tenon.numpy._creation import asarray
 
 __all__ = ["block_until_ready", "device_get", "device_put", "from_jax"]
 
@@ -19,8 +20,6 @@ def device_get(x):
 
 def device_put(x, device=None):
     """The tree with Arrays as leaves, copies of memory that others may write; there is one device."""
-    from tenon.numpy._creation import asarray
-
     return tree.map(asarray, x)
 
 

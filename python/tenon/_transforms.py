@@ -4,7 +4,9 @@ import functools
 import inspect
 
 from tenon import _complex, _core, _html, _lanes, _rule_references, _stages
-from tenon._arguments import axis_text, from_front, numbers_of
+from tenon import numpy as tnp, tree
+from tenon._arguments import axis_text, completed, from_front, numbers_of
+from tenon._config import config
 from tenon._core import LinearFunction, Program
 from tenon._shape_dtype import ShapeDtypeStruct
 
@@ -68,10 +70,10 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
         raise TypeError("jit: staticmethod arguments are not supported. Write @staticmethod above @jit.")
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"jit: Expected a function, got a generator function: {fun!r}. Return a list of what it yields.")
-    if _jit_disabled:
+    if config.disable_jit:
         return fun
-    static = _both(fun, static_argnums, static_argnames, "static")
-    donated = _both(fun, donate_argnums, donate_argnames, "donate")
+    static = completed(fun, static_argnums, static_argnames, "static")
+    donated = completed(fun, donate_argnums, donate_argnames, "donate")
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
         raise ValueError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
@@ -120,46 +122,6 @@ def _sizes(fun, sizes):
     return "automatic", numbers, names
 
 
-def _both(fun, nums, names, kind):
-    """Numbers and names, the one completed by the other that is given, where the function's signature tells."""
-    if nums is None and names is None:
-        return [], []
-    alone = nums is None or names is None
-    nums = [] if nums is None else numbers_of(nums, f"{kind}_argnums")[0]
-    names = [] if names is None else [names] if isinstance(names, str) else list(names)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (ValueError, TypeError):
-        if any(n < 0 for n in nums):
-            raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
-        if names and kind == "donate":  # given by position, they would not be donated
-            raise ValueError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
-        return nums, names
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
-    any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    for n in nums:
-        if not any_number and not -len(positional) <= n < len(positional):
-            raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
-    nums = [n for n in from_front(nums, len(positional)) if n >= 0]
-    all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    without_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
-    for name in names:
-        if name not in all_names and (not any_name or name in without_names):
-            raise ValueError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
-    if not alone:
-        return sorted(nums), sorted(names)
-    by_name = [positional.index(name) for name in names if name in positional]
-    by_number = [positional[n] for n in nums if n < len(positional) and positional[n] in all_names]
-    return sorted({*nums, *by_name}), sorted({*names, *by_number})
-
-
-_jit_disabled = False
-
-
 class disable_jit:  # noqa: N801
     """A context in which jit() returns functions as they are, to look at values with a debugger; disable_jit(False)
     ends it inside."""
@@ -168,12 +130,10 @@ class disable_jit:  # noqa: N801
         self.disable = disable
 
     def __enter__(self):
-        global _jit_disabled
-        self.before, _jit_disabled = _jit_disabled, self.disable
+        self.before, config.disable_jit = config.disable_jit, self.disable
 
     def __exit__(self, *_):
-        global _jit_disabled
-        _jit_disabled = self.before
+        config.disable_jit = self.before
 
 
 # --- derivatives ---
@@ -225,9 +185,7 @@ def jvp(fun, primals, tangents, has_aux=False):
 def vjp(fun, *primals, has_aux=False):
     """(f(*primals), pull): pull maps a cotangent of the result to a tuple of cotangents of the primals. A reference among
     these has the cotangent of what is in it before the call."""
-    if _rule_references.references(primals):
-        return _rule_references.vjp(fun, primals, has_aux)
-    return _core.vjp(fun, primals, has_aux)
+    return _rule_references.vjp(fun, primals, has_aux)
 
 
 def linearize(fun, *primals, has_aux=False):
@@ -253,8 +211,6 @@ def _is_list(x):
 
 
 def _holds_lists(arg):
-    from tenon import tree
-
     return any(map(_is_list, tree.leaves(arg, is_leaf=_is_list)))
 
 
@@ -262,8 +218,6 @@ class _Stacked:
     """An argument with lists: arrays in place of them, which have as many rows, and back."""
 
     def __init__(self, arg):
-        from tenon import tree
-
         parts, self.structure = tree.flatten(arg, is_leaf=_is_list)
         self.lists = [_is_list(part) for part in parts]
         self.parts = [part.stack(len(part)) if of else part for part, of in zip(parts, self.lists)]
@@ -271,8 +225,6 @@ class _Stacked:
 
     def with_lists(self, like):
         """`like`, a tree like `arrays` whose arrays may have axes in front of those that arrays have, with lists."""
-        from tenon import numpy as tnp, tree
-
         def listed(rows, stacked):
             def row(x, of, i):
                 axis = x.ndim - of.ndim
@@ -291,8 +243,6 @@ class _Stacked:
 
 def _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse):
     """A derivative in a list is a list as long as that one, of arrays of shape (*result.shape, *element.shape)."""
-    from tenon import tree
-
     stacked = {n: _Stacked(args[n]) for n in chosen}
     results = []
 

@@ -20,6 +20,8 @@ _Aux = TypeVar("_Aux")
 _Numbers = int | Sequence[int]
 _Names = str | Sequence[str]
 
+def _named(wrapper: _T, fun: Any, kind: str) -> _T: ...
+
 class _Jit(Protocol):
     def __call__(self, fun: Callable[_P, _T], /) -> JitFunction[_P, _T]: ...
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tenon import tree_util
 from tenon._core.tree import PyTreeDef
 from tenon._structures import _default, _dict, _leaf, _list, _named, _none, _ordered, _registered, _tuple
 from tenon.errors import ParseError, TreeError, UnsupportedError
@@ -45,8 +46,6 @@ def register_pytree_node_serialization(nodetype, *, serialized_name, serialize_a
     >>> _ = register_pytree_node_serialization(Scaled, serialized_name="doc.Scaled", serialize_auxdata=str.encode,
     ...                                        deserialize_auxdata=bytes.decode)
     """
-    from tenon import tree_util
-
     if nodetype not in tree_util._registered:
         raise ValueError(f"export: {nodetype} is no class of nodes: register_pytree_node() makes it one first.")
     return _register(nodetype, serialized_name, serialize_auxdata, deserialize_auxdata)

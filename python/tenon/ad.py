@@ -6,7 +6,7 @@ reference that is its target, returns it where that is GradValue(), and does wit
 
 from dataclasses import dataclass
 
-from tenon import _core, tree_util
+from tenon import _core, tree, tree_util
 from tenon._symbolic_zeros import float0, has_tangent
 
 __all__ = ["DidntWant", "DontWant", "GradRef", "GradValue", "NotNeeded"]
@@ -51,8 +51,6 @@ def with_refs(self, *targets):
     >>> pull.with_refs(total, DontWant())(1.0), total[...]
     ((GradRef(), DidntWant()), Array(13., dtype=float64))
     """
-    from tenon import tree
-
     wanted, structure = tree.flatten(targets)
     wants = self._result(lambda shape, dtype: (shape, dtype))
     types, of_arguments = tree.flatten(wants, is_leaf=lambda x: isinstance(x, tuple) and len(x) == 2 and hasattr(x[1], "itemsize"))

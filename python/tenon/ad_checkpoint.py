@@ -1,6 +1,6 @@
 """Names for what policies of checkpoint() let reverse mode keep: the names of jax.ad_checkpoint."""
 
-from tenon import _core
+from tenon import _core, tree
 from tenon._policies import checkpoint as checkpoint, checkpoint_policies as checkpoint_policies, remat as remat
 from tenon._transforms import print_saved_residuals as print_saved_residuals
 
@@ -14,8 +14,6 @@ def checkpoint_name(x, name):
     >>> checkpoint_name(2.0, "two")
     Array(2., dtype=float64)
     """
-    from tenon import tree
-
     if not isinstance(name, str):
         raise TypeError(f"checkpoint_name: the name is a str, not {name!r}.")
     return tree.map(lambda leaf: _core.checkpoint_name(leaf, name), x)

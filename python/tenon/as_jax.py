@@ -15,6 +15,8 @@ import runpy
 import sys
 import types
 
+from tenon._config import config
+
 # What each module of JAX's is; those without a counterpart of their own have the names that are said below.
 _modules = {
     "jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
@@ -75,9 +77,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         if module.__name__ == "jax":
-            import tenon
-
-            tenon.config.x64 = os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "t", "on", "yes", "y")
+            config.x64 = os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "t", "on", "yes", "y")
 
 
 def install():

@@ -2,7 +2,7 @@
 
 import functools
 
-from tenon import _core
+from tenon import _core, lax, tree
 from tenon._arguments import positional
 
 __all__ = ["custom_vmap", "sequential_vmap"]
@@ -64,8 +64,6 @@ class custom_vmap:  # noqa: N801
         return _core.custom_vmap(self.fun, self._by_rule, args)
 
     def _by_rule(self, axis_size, batched, args):
-        from tenon import tree
-
         made = self.vmap_rule(axis_size, list(tree.structure(args).unflatten(batched)), *args)
         name = getattr(self.vmap_rule, "__name__", "rule")
         if not isinstance(made, (tuple, list)) or len(made) != 2:
@@ -85,8 +83,6 @@ def sequential_vmap(f):
     >>> tn.vmap(tn.custom_batching.sequential_vmap(lambda x: tnp.dot(x, x)))(tnp.ones((2, 3)))
     Array([3., 3.], dtype=float64)
     """
-    from tenon import lax, tree
-
     f = custom_vmap(f)
 
     @f.def_vmap

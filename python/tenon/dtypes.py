@@ -1,7 +1,7 @@
 """Dtypes and how they meet, by the names of jax.dtypes."""
 
 from tenon import _core
-from tenon._methods import float0
+from tenon._extended import float0
 from tenon.numpy import (
     bfloat16,
     finfo,

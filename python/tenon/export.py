@@ -11,7 +11,7 @@ import struct
 
 import numpy as np
 
-from tenon import _core, _extended, _stages, _trees_as_json, tree
+from tenon import _core, _extended, _stages, _transforms, _trees_as_json, numpy as tnp, tree
 from tenon._shape_dtype import ShapeDtypeStruct
 from tenon._trees_as_json import register_namedtuple_serialization, register_pytree_node_serialization
 from tenon.errors import DifferentiationError, ParseError, TreeError, UnsupportedError
@@ -118,8 +118,6 @@ class Exported:
         return self.out_tree.unflatten(_core.call_program(program, [*arrays, *captures], weak))
 
     def _fitted(self, i, x):
-        from tenon import numpy as tnp
-
         wanted = self.in_avals[i]
         number = isinstance(x, (bool, int, float, complex)) and tnp.promote_types(type(x), wanted.dtype) == wanted.dtype
         x = tnp.asarray(x, wanted.dtype) if number else tnp.asarray(x)
@@ -141,8 +139,6 @@ class Exported:
         >>> [float(g) for g in exported.vjp().call(2.0, 3.0, 1.0)]
         [3.0, 2.0]
         """
-        from tenon import float0, jit, vjp
-
         count = len(self.in_avals)
 
         def flat(*leaves):
@@ -150,11 +146,11 @@ class Exported:
             return tuple(tree.leaves(self.call(*args, **kwargs)))
 
         def pulled(*leaves):
-            slopes = vjp(flat, *leaves[:count])[1](leaves[count:])
-            return tuple(None if getattr(g, "dtype", None) == float0 else g for g in slopes)
+            slopes = _transforms.vjp(flat, *leaves[:count])[1](leaves[count:])
+            return tuple(None if getattr(g, "dtype", None) == _extended.float0 else g for g in slopes)
 
         pulled.__name__ = f"vjp({self.fun_name})"
-        return export(jit(pulled))(*self.in_avals, *self.out_avals)
+        return export(_transforms.jit(pulled))(*self.in_avals, *self.out_avals)
 
     def mlir_module(self):
         """The Program as text: there is no other form of it."""

@@ -11,8 +11,8 @@ import tempfile
 
 import numpy as np
 
-from tenon import _core, tree_util
-from tenon.errors import ParseError, TreeError
+from tenon import _core, numpy as tnp, tree_util
+from tenon.errors import DTypeError, ParseError, ShapeError, TreeError
 
 __all__ = ["load", "save"]
 
@@ -146,9 +146,6 @@ def load(file, like=None):
 
 
 def _require_same(file, name, x, leaf):
-    from tenon import numpy as tnp
-    from tenon.errors import DTypeError, ShapeError
-
     if x.shape != tnp.shape(leaf):
         raise ShapeError(f"load: {name!r} in {file} has shape {x.shape}, the tree's leaf {tnp.shape(leaf)}.")
     if x.dtype != tnp.result_type(leaf):

@@ -9,18 +9,19 @@ import operator
 
 import numpy as np
 
-from tenon import _core, _repeated
+from tenon import _core, _repeated, _sizes, _transforms
 from tenon import numpy as tnp
 from tenon._matrix_functions import *  # noqa: F403
 from tenon._matrix_functions import __all__ as _matrix_functions
 from tenon.numpy import _dtypes
 from tenon.numpy import linalg as _numpy
+from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint, _of_one_dtype
 from tenon.numpy.linalg import *  # noqa: F403
 from tenon.numpy.linalg import _square
 
 __all__ = _numpy.__all__ + _matrix_functions + [
-    "block_diag", "cho_factor", "cho_solve", "circulant", "companion", "convolution_matrix", "dft", "expm", "fiedler",
+    "block_diag", "cho_factor", "cho_solve", "circulant", "companion", "convolution_matrix", "dft", "expm", "expm_frechet", "fiedler",
     "fiedler_companion", "hadamard", "hankel", "helmert", "hessenberg", "hilbert", "invhilbert", "invpascal", "leslie", "lu",
     "lu_factor", "lu_solve", "pascal", "qr_multiply", "solve_triangular", "toeplitz",
 ]
@@ -147,6 +148,23 @@ def expm(A, *, upper_triangular=False, max_squarings=16):
     [[1.0, 1.0], [0.0, 1.0]]
     """
     return _core.tn.linalg.expm(_square(A, "expm"), max_squarings=int(max_squarings))
+
+
+def expm_frechet(A, E, *, method=None, compute_expm=True):
+    """(expm(A), its derivative along E), or the derivative alone, of matrices [..., n, n].
+
+    >>> expm_frechet([[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]], compute_expm=False).tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    a, e = tnp.asarray(A), tnp.asarray(E)
+    for name, x in (("A", a), ("E", e)):
+        if x.ndim < 2 or _core.same_size(x.shape[-2], x.shape[-1]) is False:
+            raise ValueError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
+    if not _sizes.agree(a.shape, e.shape):
+        raise ValueError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
+    a, e = _inexact_together(a, e)
+    value, along = _transforms.jvp(expm, (a,), (e,))
+    return (value, along) if compute_expm else along
 
 
 # --- matrices of one form ---

@@ -1,6 +1,6 @@
 """Arrays that are written in place: the names of jax.ref."""
 
-from tenon import _core
+from tenon import _core, numpy as tnp
 from tenon._core import Ref as Ref, freeze as freeze
 
 __all__ = ["Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
@@ -32,8 +32,6 @@ def empty_ref(ty, memory_space=None):
     >>> empty_ref(tn.ShapeDtypeStruct((2,), "float32")).get().tolist()
     [0.0, 0.0]
     """
-    from tenon import numpy as tnp
-
     return new_ref(tnp.zeros(ty.shape, ty.dtype), memory_space=memory_space)
 
 

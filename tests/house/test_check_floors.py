@@ -91,13 +91,15 @@ class CheckFloors(unittest.TestCase):
                    "python/tenon/numpy/_shapes.py": "from tenon import _core, _sizes\nfrom tenon._core import size\n"}
         status, out = self.check(package)
         self.assertEqual(status, 0, out)
-        with_import = {"a function's": "def f():\n    from tenon import numpy\n",
-                       "one for types": "if TYPE_CHECKING:\n    from tenon import numpy\n"}
-        for which, text in with_import.items():
+        with_import = {"a function's, of a lower module": ("_arrays", "def f():\n    from tenon import numpy\n"),
+                       "one for types": ("_sizes", "if TYPE_CHECKING:\n    from tenon import numpy\n")}
+        for which, (module, text) in with_import.items():
             with self.subTest(which):
-                self.assertEqual(self.check({**package, "python/tenon/_sizes.py": text})[0], 0)
+                self.assertEqual(self.check({**package, f"python/tenon/{module}.py": text})[0], 0)
         circle = {"the module itself": "from tenon import _core\nimport tenon.numpy._shapes\n",
                   "its package": "import math\nfrom tenon.numpy._shapes import shape\n",
+                  "inside of a function": "def f():\n    from tenon.numpy import _shapes\n",
+                  "inside of a method": "class C:\n    async def f(self): from tenon.numpy import _shapes\n",
                   "inside of a statement": "try:\n    from .numpy import _shapes\nexcept ImportError:\n    pass\n"}
         for which, text in circle.items():
             with self.subTest(which):
@@ -106,6 +108,11 @@ class CheckFloors(unittest.TestCase):
                                   "tenon.numpy._shapes imports tenon._sizes (python/tenon/numpy/_shapes.py:1)")
         self.assert_error({**package, "python/tenon/_sizes.py": "from tenon import Array\n"}, "tenon._sizes imports tenon (",
                           "tenon imports tenon._sizes")
+        # Each module by itself is in none: the folders are.
+        folders = {"python/tenon/lax/__init__.py": "", "python/tenon/lax/_loops.py": "from tenon import numpy\n",
+                   "python/tenon/numpy/_ufuncs.py": "def f():\n    from tenon import lax\n"}
+        self.assert_error({**package, **folders}, "tenon.numpy holds tenon.numpy._ufuncs", "tenon.numpy._ufuncs imports tenon.lax (",
+                          "tenon.lax holds tenon.lax._loops", "tenon.lax._loops imports tenon.numpy (")
 
     def test_sizes_warn(self):
         body = "  f();\n" * 90

@@ -3,8 +3,9 @@
 import jax  # type: ignore
 import numpy as np
 
-from tenon import ShapeDtypeStruct, debug
+from tenon import debug
 from tenon._callbacks import io_callback, pure_callback
+from tenon._shape_dtype import ShapeDtypeStruct
 from tenon.foreign._jaxprs import dtype_of, rule, shape_of
 
 

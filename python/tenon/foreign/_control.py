@@ -5,7 +5,8 @@ import functools
 import jax  # type: ignore
 import numpy as np
 
-from tenon import _core, _policies, _transforms, checkpoint_policies, lax, numpy as tnp
+from tenon import _core, _policies, _transforms, lax, numpy as tnp
+from tenon._policies import checkpoint_policies
 from tenon.foreign._jaxprs import call, closed, rule
 
 # A call of more equations than that is compiled once for all its places.

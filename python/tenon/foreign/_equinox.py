@@ -3,9 +3,11 @@
 import jax  # type: ignore
 import numpy as np
 
-from tenon import ShapeDtypeStruct, _core, lax, numpy as tnp, vmap
+from tenon import _core, lax, numpy as tnp
 from tenon._callbacks import pure_callback
 from tenon._custom_rules import custom_jvp
+from tenon._shape_dtype import ShapeDtypeStruct
+from tenon._transforms import vmap
 from tenon.foreign._jaxprs import call, rule
 
 

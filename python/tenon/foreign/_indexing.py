@@ -2,7 +2,8 @@
 
 import jax  # type: ignore
 
-from tenon import _core, freeze, lax, new_ref, numpy as tnp
+from tenon import _core, lax, numpy as tnp
+from tenon.ref import freeze, new_ref
 from tenon.foreign._jaxprs import call, dtype_of, is_key, rule, shape_of, unsupported
 
 _modes = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise_in_bounds", "ONE_HOT": "promise_in_bounds"}

@@ -1,6 +1,7 @@
 """Primitives of windows: reductions over them, and what they give back."""
 
 from tenon import _core, lax, tree
+from tenon._transforms import vmap
 from tenon.foreign._jaxprs import call, rule
 
 
@@ -51,8 +52,6 @@ def _select_and_gather_add(equation, tangents, x):
 
 @rule("select_and_scatter")
 def _select_and_scatter(equation, x, source, init):
-    from tenon import vmap
-
     p = equation.params
     select = _function(p["select_jaxpr"], p["select_consts"])
     scatter = _function(p["scatter_jaxpr"], p["scatter_consts"])

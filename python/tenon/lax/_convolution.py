@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon._transforms import eval_shape
 from tenon.lax._elementwise import convert_element_type
 from tenon.numpy._products import _summed_in
 
@@ -204,6 +205,4 @@ def conv_transpose_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, di
 
 
 def _shape_of(f, *shapes):
-    from tenon import eval_shape
-
     return eval_shape(f, *(tnp.zeros(shape, "float32") for shape in shapes)).shape

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tenon import _core, tree
 from tenon._core import binomial, every
-from tenon.numpy._creation import asarray
+from tenon._transforms import vmap
+from tenon.numpy._creation import arange, asarray
 from tenon.numpy._dtypes import result_type
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ def _along_references(f, xs):
             if ref is not None and not _core.same_value(part[...], value):
                 ref[i] = part[...]
         return made
-
-    from tenon.numpy import arange
 
     return step, (arange(steps), *(leaf if ref is None else None for ref, leaf in zip(whole, leaves, strict=True)))
 
@@ -128,8 +127,6 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """f of each element along the first axis, results stacked; `batch_size`: so many at once, by vmap."""
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
-    from tenon import vmap
-
     n = tree.leaves(xs)[0].shape[0]
     turns, rest = divmod(n, batch_size)
     parts = []

@@ -9,6 +9,7 @@ import numpy as np
 from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.errors import ShapeError
+from tenon.lax._reduce import reduce as reduced
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
 __all__ = [
@@ -288,8 +289,6 @@ def _bitwise(name, of_bools, combine, unit):
             return of_bools(operand, _axes(tuple(axes), operand.ndim))
         if operand.dtype.kind not in "iu":
             raise TypeError(f"{name} does not accept dtype {operand.dtype}.")
-        from tenon.lax._reduce import reduce as reduced
-
         return reduced(operand, _core.convert(unit(operand.dtype), operand.dtype), combine, tuple(axes))
 
     reduce.__name__ = name

@@ -8,6 +8,7 @@ import numpy as np
 from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon._repeated import written
+from tenon._transforms import vmap
 from tenon.lax._elementwise import add, bitwise_and, bitwise_or, bitwise_xor, max, min, mul  # noqa: A004
 from tenon.numpy._shapes import _axes
 
@@ -89,7 +90,6 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
 
 def _of_elements(computation, structure, a, b):
     """`computation`, of single elements, for all elements."""
-    from tenon import vmap
 
     def one(x, y):
         made = computation(structure.unflatten(x), structure.unflatten(y))

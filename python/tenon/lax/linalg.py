@@ -2,6 +2,7 @@
 
 from tenon import _core, _repeated
 from tenon import numpy as tnp
+from tenon.numpy import linalg as _numpy
 
 __all__ = ["cholesky", "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",
            "lu_pivots_to_permutation", "ormqr", "qr", "schur", "svd", "symmetric_product", "triangular_solve", "tridiagonal",
@@ -144,9 +145,7 @@ def svd(x, *, full_matrices=True, compute_uv=True, subset_by_index=None, algorit
     >>> svd(tnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False).tolist()
     [4.0, 3.0]
     """
-    from tenon.numpy import linalg
-
-    made = linalg.svd(x, full_matrices, compute_uv, subset_by_index=subset_by_index)
+    made = _numpy.svd(x, full_matrices, compute_uv, subset_by_index=subset_by_index)
     return tuple(made) if compute_uv else made
 
 

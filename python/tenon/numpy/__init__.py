@@ -17,6 +17,7 @@ from tenon.numpy._products import *  # noqa: F403
 from tenon.numpy._indexing import *  # noqa: F403
 from tenon.numpy._vectors import *  # noqa: F403
 from tenon.numpy._functions import *  # noqa: F403
+from tenon.numpy._padding import *  # noqa: F403
 from tenon.numpy._ufuncs import *  # noqa: F403
 from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401
 

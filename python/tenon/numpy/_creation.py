@@ -8,8 +8,8 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon._core import Array
-from tenon._methods import float0
-from tenon.errors import DTypeError
+from tenon._extended import float0
+from tenon.errors import ConcretizationError, DTypeError
 from tenon.numpy import _dtypes
 from tenon.numpy._devices import check_device
 
@@ -68,6 +68,7 @@ def shared(a, dtype=None, order=None, *, copy=None, device=None):
     return _made(a, dtype, bool(copy), 0)
 
 
+_dtypes.make_arrays_by(asarray)
 shared.__name__ = shared.__qualname__ = "asarray"  # of users: functions of this package take what they are given as a copy
 
 
@@ -263,8 +264,6 @@ def _asked(x):
 
 
 def _concrete(op, x):
-    from tenon.errors import ConcretizationError
-
     return ConcretizationError(f"{op}: {x!r} is traced, and decides a size.\n  Sizes are known while a function is "
                                "traced: pass it by static_argnums of jit, or as a Python number.")
 

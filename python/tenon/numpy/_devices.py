@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from tenon import _core
+from tenon.numpy import _dtypes
+
 __all__ = ["Device"]
 
 
@@ -57,16 +60,12 @@ class NamespaceInfo:
 
     def default_dtypes(self, *, device=None):
         """The dtypes of arrays made without one."""
-        from tenon.numpy import _dtypes
-
         check_device(device)
         return {"real floating": _dtypes.default("f"), "complex floating": _dtypes.default("c"),
                 "integral": _dtypes.default("i"), "indexing": _dtypes.default("i")}
 
     def dtypes(self, *, device=None, kind=None):
         """dtypes by name: all, or those of a kind or several."""
-        from tenon import _core
-
         check_device(device)
         names = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
                  "complex64", "complex128")

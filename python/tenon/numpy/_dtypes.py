@@ -1,5 +1,7 @@
 """dtypes: scalar types that make arrays, promotion, limits."""
 
+from typing import Any
+
 import numpy as np
 
 from tenon import _core, _extended
@@ -32,10 +34,13 @@ class _ScalarType(type):
         return f"<class 'tenon.numpy.{cls.__name__}'>"
 
 
-def _as_array(x, dtype=None):
-    from tenon.numpy._creation import asarray
+_as_array: Any = None  # asarray() of tenon.numpy._creation, which is made of what is here
 
-    return asarray(x, dtype)
+
+def make_arrays_by(asarray):
+    """Says by what scalar types make arrays, and lists whose dtype is asked for become arrays: tenon.numpy._creation does."""
+    global _as_array
+    _as_array = asarray
 
 
 class _LazyDtype:

@@ -14,6 +14,7 @@ from tenon._core import (
     sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
 from tenon.errors import DTypeError
 from tenon.numpy import _dtypes
+from tenon.numpy._creation import asarray
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -399,8 +400,6 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def array_equal(a1, a2, equal_nan=False):
     """Whether shapes and elements are equal."""
-    from tenon.numpy._creation import asarray
-
     a1, a2 = asarray(a1), asarray(a2)
     if np.shape(a1) != np.shape(a2):
         return _core.positive(False)
@@ -410,8 +409,6 @@ def array_equal(a1, a2, equal_nan=False):
 
 def array_equiv(a1, a2):
     """Whether the shapes broadcast, and all elements are equal."""
-    from tenon.numpy._creation import asarray
-
     a1, a2 = asarray(a1), asarray(a2)
     try:
         _sizes.broadcast(np.shape(a1), np.shape(a2))

@@ -82,10 +82,13 @@ def _checked_results(function, terms, sizes, signature, *args):
     return made
 
 
+def _lanes(f, in_axes, out_axes=0):
+    """tn.vmap() of a function of arrays."""
+    return lambda *args: _core.vmap(f, in_axes, out_axes, None, "", args, {})
+
+
 def _looped(f, args, core_ranks):
     """f over the axes in front of as many as it takes of each argument; arguments without a number are passed on."""
-    from tenon import vmap
-
     outer = {i: args[i].ndim - rank for i, rank in core_ranks.items()}
     loops = np.broadcast_shapes(*(args[i].shape[:n] for i, n in outer.items()))
     for depth in range(1, len(loops) + 1):
@@ -93,7 +96,7 @@ def _looped(f, args, core_ranks):
         if builtins.all(a is None for a in axes):
             f = (lambda g: lambda *xs: _expanded(g(*xs)))(f)
         else:
-            f = vmap(f, in_axes=axes)
+            f = _lanes(f, axes)
     squeezed = list(args)
     for i, n in outer.items():
         shape = args[i].shape
@@ -124,15 +127,13 @@ def _signature(text):
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """A function of vectors at all vectors along an axis."""
-    from tenon import vmap
-
     arr = asarray(arr)
     axis = _axis(axis, arr.ndim)
     f = lambda x: func1d(x, *args, **kwargs)  # noqa: E731
     for i in range(arr.ndim - axis - 1):
-        f = vmap(f, in_axes=i + 1, out_axes=-1)
+        f = _lanes(f, i + 1, -1)
     for i in range(axis):
-        f = vmap(f, in_axes=0, out_axes=0)
+        f = _lanes(f, 0)
     return f(arr)
 
 

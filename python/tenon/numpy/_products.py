@@ -6,9 +6,11 @@ import operator
 import numpy as np
 
 from tenon import _core, _sizes
-from tenon.numpy import _dtypes
+from tenon.numpy import _dtypes, _reductions
 from tenon.numpy._creation import asarray
+from tenon.numpy._indexing import diagonal
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype, moveaxis, ravel
+from tenon.numpy._vectors import trim_zeros
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
@@ -223,10 +225,7 @@ def einsum_path(subscripts, /, *operands, optimize="auto"):
 
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """The sum of a diagonal."""
-    from tenon.numpy._indexing import diagonal
-    from tenon.numpy._reductions import sum
-
-    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+    return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 # --- polynomials ---
@@ -256,8 +255,6 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
 
 
 def _without_leading_zeros(p):
-    from tenon.numpy._vectors import trim_zeros
-
     p = asarray(p)
     trimmed = trim_zeros(p, "f")
     return trimmed if trimmed.shape[0] else p[-1:]
@@ -272,8 +269,6 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     """
     quotient, rest = _core.tn.polydiv(asarray(u), asarray(v))
     if trim_leading_zeros:
-        from tenon.numpy._vectors import trim_zeros
-
         rest = trim_zeros(rest, "f")
     return quotient, rest
 

@@ -62,14 +62,13 @@ class ufunc:  # noqa: N801
 
     def _fold(self, start, elements, counts):
         """(the last, all) of f(f(start, element 0), element 1), …; elements that do not count are left out."""
-        from tenon import lax
 
         def step(made, each):
             element, counted = each
             made = _core.where(counted, _core.convert(self(made, element), made.dtype), made)
             return made, made
 
-        return lax.scan(step, start, (elements, counts))
+        return _core.scan(step, start, (elements, counts), None, False, 1, None)
 
     def reduce(self, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
         """f(f(element 0, element 1), …) along an axis (None: of all in a row), beginning with `initial`."""
@@ -125,8 +124,6 @@ class ufunc:  # noqa: N801
         """The array with f(element, element of b) at the indices, one after the other: as often as they are named."""
         if inplace:
             raise NotImplementedError(f"{self.__name__}.at: arrays are immutable: say inplace=False and use the result.")
-        from tenon import lax
-
         a = asarray(a)
         indices = tuple(asarray(i) for i in (indices if isinstance(indices, tuple) else (indices,)))
         shape = np.broadcast_shapes(*(i.shape for i in indices))
@@ -139,7 +136,7 @@ class ufunc:  # noqa: N801
             place, more = each
             return made.at[place].set(self(made[place], *more)), ()
 
-        return lax.scan(step, a, (indices, others))[0]
+        return _core.scan(step, a, (indices, others), None, False, 1, None)[0]
 
 
 def frompyfunc(func, /, nin, nout, *, identity=None):

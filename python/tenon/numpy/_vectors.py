@@ -9,6 +9,7 @@ from tenon import _core
 from tenon._core import Array
 from tenon.errors import ShapeError
 from tenon.numpy._creation import array, asarray
+from tenon.numpy._indexing import compress
 from tenon.numpy._shapes import _axis, ravel
 
 __all__ = [
@@ -81,8 +82,6 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
     arr, n = _along(arr, axis)
     obj = _places(obj, n)
     if isinstance(obj, Array) and obj.dtype == bool and obj.ndim == 1:
-        from tenon.numpy._indexing import compress
-
         return compress(_core.invert(obj), arr, axis)
     if isinstance(obj, Array) and assume_unique_indices:
         return _core.tn.without(arr, ravel(obj), axis)

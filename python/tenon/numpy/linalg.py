@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tenon import _core, _repeated
 from tenon.numpy._creation import asarray, eye
-from tenon.numpy import _dtypes, _indexing, _products
+from tenon.numpy import _dtypes, _indexing, _products, _sorting
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
 from tenon.numpy._shapes import _adjoint, _axes, matrix_transpose  # noqa: F401
 
@@ -198,18 +198,14 @@ def _subset(x, bounds, axis):
 
 
 def _sizes_of_hermitian(a):
-    from tenon.numpy._sorting import sort
-
-    return sort(_core.abs(_core.tn.linalg.eigvalsh(asarray(a), lower=True, symmetrize=True)), -1, descending=True)
+    return _sorting.sort(_core.abs(_core.tn.linalg.eigvalsh(asarray(a), lower=True, symmetrize=True)), -1, descending=True)
 
 
 def _svd_of_hermitian(a):
     """By eigenvalues: the largest in size first, and a sign of u's columns."""
-    from tenon.numpy._sorting import argsort
-
     w, v = _core.tn.linalg.eigh(asarray(a), lower=True, symmetrize=True)
     size = _core.abs(w)
-    order = argsort(size, -1, descending=True)
+    order = _sorting.argsort(size, -1, descending=True)
     s = _core.take_along_axis(size, order, size.ndim - 1, "clip", None)
     turned = _core.convert(_core.where(_core.less(w, 0), -1, 1), v.dtype)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon import numpy as tnp
+from tenon._transforms import jit
 from tenon.errors import DTypeError
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
@@ -109,8 +110,6 @@ def _together(place):
     def decorate(draw):
         @functools.cache
         def compiled():
-            from tenon import jit
-
             names = [n for n in inspect.signature(draw).parameters if n in ("shape", "dtype", "mode")]
             return jit(draw, static_argnames=names)
 
@@ -133,8 +132,6 @@ _shape = _sizes.shape
 
 @functools.cache
 def _compiled(name):
-    from tenon import jit
-
     return jit(lambda key, *parameters, shape, dtype: getattr(_random, name)(key, *parameters, shape, dtype),
                static_argnames=("shape", "dtype"))
 
@@ -148,8 +145,6 @@ def _drawn(name, key, *parameters, shape, dtype, loops=False):
 
 @functools.lru_cache(256)
 def _compiled_function(f, options):
-    from tenon import jit
-
     return jit(lambda *arrays: f(*arrays, *options))
 
 

@@ -8,12 +8,12 @@ from tenon import _core, _repeated
 from tenon import linalg as _both
 from tenon import numpy as tnp
 from tenon._matrix_functions import (  # noqa: F401
-    eigh_tridiagonal, expm_frechet, funm, logm, polar, rsf2csf, schur, solve_banded, solve_sylvester, solveh_banded, sqrtm)
+    eigh_tridiagonal, funm, logm, polar, rsf2csf, schur, solve_banded, solve_sylvester, solveh_banded, sqrtm)
 from tenon.lax import linalg as _factors
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint
 from tenon.linalg import (  # noqa: F401
-    block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler,
+    block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, expm_frechet, fiedler,
     fiedler_companion, hadamard, hankel, helmert, hessenberg, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve,
     pascal, qr_multiply, solve_triangular, toeplitz)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, numpy as tnp, tree
 from tenon.numpy._creation import asarray
 
 if TYPE_CHECKING:
@@ -89,7 +89,5 @@ def gmres(A: "Callable[[Any], Any] | ArrayLike", b: Any, x0: Any = None, *, tol:
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"gmres: `solve_method` is 'batched' or 'incremental', not {solve_method!r}.")
     x = _solved("gmres", A, b, x0, tol, atol, maxiter, M, _steps("gmres", "restart", restart), solve_method == "incremental")
-    from tenon import numpy as tnp, tree
-
     failed = [tnp.any(tnp.isnan(leaf)) for leaf in tree.leaves(x)]
     return x, tnp.where(tnp.any(tnp.stack(failed)), -1, 0) if failed else tnp.asarray(0)
