@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/rewrite/eqn_numbers.h"
 #include "tenon/rewrite/steps_in.h"
 #include "tenon/transform/memo.h"
 
@@ -130,19 +132,23 @@ class Views {
     if (std::ranges::is_sorted(permutation)) return x;
     const Node& n = nodes_[x];
     if (!n.permutation.empty()) return transposed(n.source, permuted(n.permutation, permutation));
-    if (const auto dims = dims_after(n, permutation)) {
+    if (n.broadcast) {  // repeats a transpose of what it repeated
       Shape shape;
       for (const std::int64_t axis : permutation) shape.push_back(n.array.shape()[static_cast<std::size_t>(axis)]);
-      return broadcast(n.source, shape, *dims);
+      std::vector<std::int64_t> dims = dims_after(*n.broadcast, permutation);
+      const Id source = transposed(n.source, order_of(dims));
+      std::ranges::sort(dims);
+      return broadcast(source, shape, dims);
     }
     return add({.array = transpose(array(x), permutation), .source = x, .permutation = permutation});
   }
 
   // Whether its transpose is a value that is there, or as cheap as it is.
   bool is_transposed_freely(Id x, const Permutation& permutation) const {
+    if (std::ranges::is_sorted(permutation)) return true;
     const Node& n = nodes_[x];
     if (!n.permutation.empty()) return std::ranges::is_sorted(permuted(n.permutation, permutation));
-    return dims_after(n, permutation).has_value();
+    return n.broadcast && is_transposed_freely(n.source, order_of(dims_after(*n.broadcast, permutation)));
   }
 
   Id reshaped(Id x, const Shape& shape) {
@@ -192,13 +198,17 @@ class Views {
     return nodes_.size() - 1;
   }
 
-  // Of a broadcast: which axes of its transpose the operand's are, where they keep their order.
-  static std::optional<std::vector<std::int64_t>> dims_after(const Node& n, const Permutation& permutation) {
-    if (!n.broadcast) return {};
-    std::vector<std::int64_t> dims;
-    for (const std::int64_t axis : *n.broadcast)
-      dims.push_back(std::ranges::find(permutation, axis) - permutation.begin());
-    return std::ranges::is_sorted(dims) ? std::optional(dims) : std::nullopt;
+  // Which axes of a broadcast's transpose its operand's are, and the transpose of the operand that has them in order.
+  static std::vector<std::int64_t> dims_after(const std::vector<std::int64_t>& dims, const Permutation& permutation) {
+    std::vector<std::int64_t> after;
+    for (const std::int64_t axis : dims) after.push_back(place_of(permutation, axis));
+    return after;
+  }
+  static Permutation order_of(const std::vector<std::int64_t>& dims) {
+    Permutation order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, [&](std::int64_t axis) { return dims[static_cast<std::size_t>(axis)]; });
+    return order;
   }
 
   // Of a transpose that is reshaped: the shape that its source may have instead, and how that is transposed then. There
@@ -269,11 +279,18 @@ std::optional<Ranges> ranges_of(const Eqn& eqn, const Type& result) {
 
 class Composer {
  public:
-  explicit Composer(Replay& replay) : replay_(replay), maker_(makers_of(replay.program())) {}
+  explicit Composer(Replay& replay)
+      : replay_(replay),
+        maker_(makers_of(replay.program())),
+        readers_(replay.program()),
+        is_output_(replay.program().vars(), false) {
+    for (const Var v : replay.program().outputs()) is_output_[v] = true;
+  }
 
   void bind(const Eqn& eqn) {
     const EqnScope place(eqn);
-    auto id = composed_view(eqn);
+    auto id = transposed_before(eqn);
+    if (!id) id = composed_view(eqn);
     if (!id) id = transposed_behind(eqn);
     if (!id) id = reduced_before(eqn);
     if (id) {
@@ -316,6 +333,21 @@ class Composer {
     for (const Var v : eqn.in) operands.push_back(views_.array(views_.transposed(id_of(v), back)));
     const Views::Id result = views_.value(bind_op(*eqn.op, replay_.params(eqn), operands)[0]);
     return views_.transposed(result, permutation);
+  }
+
+  // The transpose of an elementwise op is the op of transposes, where these are there and nothing else reads it.
+  std::optional<Views::Id> transposed_before(const Eqn& eqn) {
+    const Eqn* made = eqn.op == &transpose_op() ? maker_[eqn.in[0]] : nullptr;
+    if (made == nullptr || made->in.empty() || !is_elementwise(*made) || readers_[eqn.in[0]].size() != 1 ||
+        is_output_[eqn.in[0]])
+      return {};
+    const Permutation permutation = permutation_of(eqn.params);
+    const auto is_free = [&](Var v) { return views_.is_transposed_freely(id_of(v), permutation); };
+    if (!std::ranges::all_of(made->in, is_free)) return {};
+    const EqnScope place(*made);
+    Arrays operands;
+    for (const Var v : made->in) operands.push_back(views_.array(views_.transposed(id_of(v), permutation)));
+    return views_.value(bind_op(*made->op, replay_.params(*made), operands)[0]);
   }
 
   // An array that is filled with a number, with rows set at a known place, is put together of what lies before them,
@@ -371,6 +403,8 @@ class Composer {
 
   Replay& replay_;
   const std::vector<const Eqn*> maker_;
+  const EqnReaders readers_;
+  std::vector<bool> is_output_;
   Views views_;
   std::map<Var, Views::Id> ids_;
   std::set<Var> filled_;  // with a number, and then rows of it set

@@ -298,7 +298,7 @@ class HoistSearch {
   }
   // To make once more.
   bool is_cheap(const Eqn& eqn) const {
-    constexpr double cheap = 3;  // operations
+    constexpr double cheap = 40;  // operations
     return !reduction_of(eqn, program_) && !is_product(*eqn.op) &&
            (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
   }
@@ -473,16 +473,20 @@ class HoistSearch {
   void note_what_waits(const StreamEnd& end) {
     const auto first = end.kind == StreamEnd::Kind::monoid ? first_reduction(program_, end.eqn) : std::nullopt;
     if (!first) return;
-    for (WaitingSum& sum : sums_that_wait(program_, maker_, readers_, *first, true))
+    const auto is_late = [&](Var v) { return !steps_.contains(v) && !is_before(v); };
+    for (WaitingSum& sum : sums_that_wait(program_, maker_, readers_, *first, true, is_late))
       waiting_.emplace(sum.eqn, std::make_shared<const WaitingEnd>(*first, std::move(sum)));
   }
   std::optional<StreamEnd> waiting_end(std::size_t e) const {
-    const auto found = waiting_.find(e);
-    if (found == waiting_.end()) return {};
-    const auto& [first, sum] = *found->second;
+    for (auto [found, end] = waiting_.equal_range(e); found != end; ++found)
+      if (auto made = waiting_end(found->second)) return made;
+    return {};
+  }
+  std::optional<StreamEnd> waiting_end(const std::shared_ptr<const WaitingEnd>& waits) const {
+    const auto& [first, sum] = *waits;
     const auto steps = this->steps(first.x);
     if (!steps || (sum.wider && steps->chunk)) return {};
-    StreamEnd end{e, StreamEnd::Kind::waiting, {{first.x, *steps}}, first.axes, {}, {}, {}, found->second};
+    StreamEnd end{sum.eqn, StreamEnd::Kind::waiting, {{first.x, *steps}}, first.axes, {}, {}, {}, waits};
     for (const Var v : elements_read(sum)) {
       const bool in_wider = sum.wider && type(v).shape == sum.wider->shape;
       end.of.push_back({v, in_wider ? with_axis(*steps, sum.wider->of_elements[at(steps->axis)]) : *steps});
@@ -581,8 +585,8 @@ class HoistSearch {
   std::vector<std::size_t> maker_;
   std::vector<bool> is_output_;
   std::unordered_map<Var, StepsIn> steps_;
-  std::unordered_set<Var> behind_;                                    // of a loop: what cannot be computed before it
-  std::map<std::size_t, std::shared_ptr<const WaitingEnd>> waiting_;  // by the eqn of the sum
+  std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
+  std::multimap<std::size_t, std::shared_ptr<const WaitingEnd>> waiting_;  // by the eqn of the sum
   bool is_of_elements_ = false;  // of a loop's body: then threads share the rows of each step
   bool reverse_ = false;         // of a loop
 };

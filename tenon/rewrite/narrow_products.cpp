@@ -13,6 +13,7 @@
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -67,8 +68,16 @@ class Narrow {
  private:
   std::optional<Contraction> narrowed(const Eqn& eqn) const {
     auto c = is_product(*eqn.op) ? product(eqn) : summed(eqn);
-    if (!c || !(c->needs_less(program_) || lies_apart(*c, c->a, c->of_a) || lies_apart(*c, c->b, c->of_b))) return {};
+    if (!c || !(c->needs_less(program_) || is_for_elements(eqn) || lies_apart(*c, c->a, c->of_a) ||
+                lies_apart(*c, c->b, c->of_b)))
+      return {};
     return c;
+  }
+
+  // A product that sums nothing, and that no library reads: what reads its elements multiplies.
+  bool is_for_elements(const Eqn& eqn) const {
+    return is_product(*eqn.op) && !in_memory_[eqn.out[0]] &&
+           product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1])).contract_a.empty();
   }
 
   // The labels of the batch: the axes that both operands and the result have.
@@ -121,7 +130,7 @@ class Narrow {
     pair(form.contract_a, form.contract_b, false);
     c.rank = c.result.size();
     once(c.a, c.of_a), once(c.b, c.of_b);
-    return sums_something(c) ? std::optional(c) : std::nullopt;
+    return sums_something(c) || form.contract_a.empty() ? std::optional(c) : std::nullopt;
   }
 
   // What an operand was before it was broadcast, and transposed.
@@ -259,6 +268,7 @@ class Narrow {
         if (!contains(contracted, label) && !contains(made, label)) made.push_back(label);
     Array result;
     if (contracted.empty()) {
+      std::ranges::sort(made, {}, [&](std::int64_t label) { return place_of(c.result, label); });
       std::vector<Dim> sizes;
       for (const std::int64_t label : made) sizes.push_back(replay_size(c, label, replay));
       result = spread(a, of_a, made, sizes) * spread(b, of_b, made, sizes);
@@ -317,8 +327,9 @@ ProgramRef narrow_products(const ProgramRef& program) {
   if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || rule_of<LowerReduction>(*e.op); }) == nullptr)
     return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
-                  [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });
+  return memo.get(Hasher()("narrow_products")(program->hash()).finish(), [&] {
+    return compose_views(rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }));
+  });
 }
 
 }  // namespace tenon

@@ -59,7 +59,8 @@ class OnePassSearch {
     const auto first = taken_[e] || early_[e] ? std::nullopt : first_reduction(program_, e);
     const auto divided = first ? divided_axis(program_.type(first->x), first->axes) : std::nullopt;
     if (!divided) return {};
-    return OnePass{*first, *divided, sums_that_wait(program_, maker_, readers_, *first, false)};
+    return OnePass{*first, *divided,
+                   sums_that_wait(program_, maker_, readers_, *first, false, [](Var) { return false; })};
   }
 
   // Leaves the sums that can begin where the first reduction does. Whether there are some that wait for it.

@@ -80,12 +80,12 @@ class Sink {
       : program_(program),
         maker_(makers_of(program)),
         stored_for_(program.vars(), 0),
-        readers_(program.vars(), 0),
+        only_for_(program.vars()),
         reductions_(program.vars(), 0),
         overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
       for (std::size_t i = 0; i < eqn.in.size(); ++i) {
-        ++(rule_of<LowerReduction>(*eqn.op) != nullptr ? reductions_ : readers_)[eqn.in[i]];
+        if (rule_of<LowerReduction>(*eqn.op) != nullptr) ++reductions_[eqn.in[i]];
         if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
       }
       if (eqn.op == &loop_op() && is_of_elements(*eqn.params.as<LoopParams>().body)) of_elements_.insert(&eqn);
@@ -93,6 +93,7 @@ class Sink {
       for (const Var v : eqn.in) ++stored_for_[v];
     }
     for (const Var v : program.outputs()) ++stored_for_[v];
+    note_only_readers();
   }
 
   Made made_for(const Eqn& loop) const {
@@ -161,6 +162,18 @@ class Sink {
 
  private:
   using Able = std::map<Part, bool>;
+
+  // Which loop alone reads a variable, reductions aside: what elementwise ops and views make of it, too.
+  void note_only_readers() {
+    const auto read = [&](Var v, const Eqn* by) { only_for_[v] = !only_for_[v] || *only_for_[v] == by ? by : nullptr; };
+    for (const Var v : program_.outputs()) read(v, nullptr);
+    for (const Eqn& eqn : program_.eqns() | std::views::reverse) {
+      if (rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
+      const bool passes = (is_elementwise(eqn) || is_view(eqn)) && eqn.out.size() == 1;
+      if (passes && !only_for_[eqn.out[0]]) continue;
+      for (const Var v : eqn.in) read(v, passes ? *only_for_[eqn.out[0]] : &eqn);
+    }
+  }
   static const Dim& steps_of(const Eqn& loop) { return *loop.params.as<LoopParams>().length; }
 
   // Whether a step's part is the one that a loop along the array has in that step.
@@ -196,7 +209,8 @@ class Sink {
   // round trip through memory takes longer.
   bool is_for(const Eqn& eqn, const Part& part, const Eqn& loop) const {
     constexpr double large = 1 << 20, long_row = 256;  // bytes, elements
-    if (!is_elementwise(eqn) || eqn.in.empty() || readers_[part.of] != 1 || reductions_[part.of] > 1 || part.several)
+    if (!is_elementwise(eqn) || eqn.in.empty() || only_for_[part.of] != &loop || reductions_[part.of] > 1 ||
+        part.several)
       return false;
     if (!is_own(part, steps_of(loop))) return false;
     const Type& t = program_.type(part.of);
@@ -353,16 +367,19 @@ class Sink {
     }
     for (const auto& [eqn, part] : cone) able.emplace(part, can_make(*eqn, part, loop, able));
   }
-  // Whether another part of what is no view is made already: of sums of neighbours of such sums there would be many.
+  // Whether as many other parts of what is no view are made already as a step may make anew: of sums of neighbours of
+  // such sums there would be many.
   bool is_made_otherwise(const Part& u, const std::set<std::pair<const Eqn*, Part>>& cone, const Able& able) const {
+    constexpr int most = 3;
     const Eqn* eqn = maker_[u.of];
     if (!is_cheap(*eqn) || is_view(*eqn)) return false;
     const Part first{u.of, std::numeric_limits<std::int64_t>::min()};
+    int others = 0;
     for (auto made = cone.lower_bound({eqn, first}); made != cone.end() && made->first == eqn; ++made)
-      if (made->second != u) return true;
+      others += made->second != u;
     for (auto made = able.lower_bound(first); made != able.end() && made->first.of == u.of; ++made)
-      if (made->second && made->first != u) return true;
-    return false;
+      others += made->second && made->first != u;
+    return others >= most;
   }
   bool can_make(const Eqn& eqn, const Part& part, const Eqn& loop, const Able& able) const {
     const Dim& steps = steps_of(loop);
@@ -456,10 +473,11 @@ class Sink {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> stored_for_;            // how many readers have it in memory
-  std::vector<int> readers_, reductions_;  // of each variable
-  std::set<const Eqn*> of_elements_;       // loops whose steps compute elements, and reduce them
-  std::vector<bool> overwritten_;          // a later reader would make what updates it in place copy it
+  std::vector<int> stored_for_;                      // how many readers have it in memory
+  std::vector<std::optional<const Eqn*>> only_for_;  // the loop that alone reads each variable; null: others do
+  std::vector<int> reductions_;                      // of each variable, that read it
+  std::set<const Eqn*> of_elements_;                 // loops whose steps compute elements, and reduce them
+  std::vector<bool> overwritten_;                    // a later reader would make what updates it in place copy it
 };
 
 }  // namespace

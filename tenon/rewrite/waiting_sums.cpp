@@ -23,16 +23,25 @@ bool is_like(const Eqn& eqn, const Eqn& first) {
   return eqn.numerics == Numerics::relaxed && eqn.recompute == first.recompute && eqn.out.size() == 1;
 }
 
+// The literal that fills an array, if one does.
+const Eqn* filling_number(const Program& program, std::span<const std::size_t> maker, Var v) {
+  const auto made = [&](Var v) { return maker[v] == nowhere ? nullptr : &program.eqns()[maker[v]]; };
+  const Eqn* eqn = made(v);
+  while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = made(eqn->in[0]);
+  return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
+}
+
 // Follows what waits for one reduction.
 class WaitFollower {
  public:
   WaitFollower(const Program& program, std::span<const std::size_t> maker, const EqnReaders& readers,
-               const FirstReduction& first, bool wider)
+               const FirstReduction& first, bool wider, FunctionRef<bool(Var)> is_late)
       : program_(program),
         maker_(maker),
         readers_(readers),
         first_(first),
         wider_(wider),
+        is_late_(is_late),
         whole_{program.type(first.x).shape, {}, first.axes} {}
 
   std::vector<WaitingSum> run() {
@@ -142,10 +151,9 @@ class WaitFollower {
     return true;
   }
   std::optional<double> number(Var v) const {
-    const Eqn* eqn = maker(v);
-    while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = maker(eqn->in[0]);
-    if (eqn == nullptr || eqn->op != &literal_op() || !is_real(type(v).dtype)) return {};
-    return literal_value(eqn->params).as_double();
+    const Eqn* literal = filling_number(program_, maker_, v);
+    if (literal == nullptr || !is_real(type(v).dtype)) return {};
+    return literal_value(literal->params).as_double();
   }
   // What an operand is: nothing where it waits and is no sum of terms.
   std::optional<Terms> operand(Var v, const WiderSpace& space) const {
@@ -154,7 +162,20 @@ class WaitFollower {
     if (const auto value = number(v)) return Terms{{.coefficient = *value}};
     if (is_of_rows(v, space)) return Terms{{.rows = {{v}}}};
     if (waits_.contains(v)) return {};
+    if (auto terms = of_late(v, space)) return terms;
     return Terms{{.elements = {{v}}}};
+  }
+  // What waits for another reduction, by what it is made of.
+  std::optional<Terms> of_late(Var v, const WiderSpace& space) const {
+    constexpr int deepest = 4;
+    const Eqn* eqn = maker(v);
+    if (depth_ == deepest || !is_late_(v) || eqn == nullptr || !is_elementwise(*eqn) || eqn->in.empty() ||
+        !is_like(*eqn, program_.eqns()[first_.eqn]))
+      return {};
+    ++depth_;
+    auto terms = elementwise(*eqn, space);
+    --depth_;
+    return terms;
   }
 
   std::optional<Made> made(const Eqn& eqn) const {
@@ -296,6 +317,8 @@ class WaitFollower {
   const EqnReaders& readers_;
   const FirstReduction& first_;
   const bool wider_;
+  const FunctionRef<bool(Var)> is_late_;
+  mutable int depth_ = 0;       // of what is late
   const WiderSpace whole_;      // that of the elements
   std::set<Var> waits_;         // all that the reduction's result decides
   std::set<std::size_t> open_;  // eqns that read some of it
@@ -315,8 +338,9 @@ std::optional<FirstReduction> first_reduction(const Program& program, std::size_
 }
 
 std::vector<WaitingSum> sums_that_wait(const Program& program, std::span<const std::size_t> maker,
-                                       const EqnReaders& readers, const FirstReduction& first, bool wider) {
-  return WaitFollower(program, maker, readers, first, wider).run();
+                                       const EqnReaders& readers, const FirstReduction& first, bool wider,
+                                       FunctionRef<bool(Var)> is_late) {
+  return WaitFollower(program, maker, readers, first, wider, is_late).run();
 }
 
 std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::size_t> maker, const WaitingSum& sum,
@@ -340,8 +364,7 @@ std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::si
     const Var v = open.back();
     open.pop_back();
     const std::size_t e = maker[v];
-    // What does not wait for the first reduction stands before it, or is an end.
-    if (ends.contains(v) || e == nowhere || e < first.eqn || !found.insert(e).second) continue;
+    if (ends.contains(v) || e == nowhere || filling_number(program, maker, v) || !found.insert(e).second) continue;
     read(program.eqns()[e]);
   }
   return found;

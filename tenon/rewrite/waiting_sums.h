@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/program.h"
 #include "tenon/rewrite/eqn_numbers.h"
 
@@ -62,9 +63,11 @@ struct FirstReduction {
 std::optional<FirstReduction> first_reduction(const Program& program, std::size_t e);
 
 // Follows what waits for it, over at most 400 eqns. `wider`: also sums in wider spaces and over more axes, and
-// products.
+// products. `is_late`: whether a variable waits for other reductions; then what it is made of counts as elements, where
+// it can.
 std::vector<WaitingSum> sums_that_wait(const Program& program, std::span<const std::size_t> maker,
-                                       const EqnReaders& readers, const FirstReduction& first, bool wider);
+                                       const EqnReaders& readers, const FirstReduction& first, bool wider,
+                                       FunctionRef<bool(Var)> is_late);
 // The eqns that make what a sum adds up, of elements on: those of its terms, not of what rows have one of.
 std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::size_t> maker, const WaitingSum& sum,
                                  const FirstReduction& first);

@@ -145,6 +145,82 @@ const StreamedCase streamed_cases[]{
        };
        return var(fori_loop(2, stream_steps + 2, step, begin), 0);
      }},
+    {"AttentionOverTheSteps",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return einsum("tb,tbd->bd", softmax(matmul(ys, xs(0, 0)), 0), ys);
+     }},
+    {"AttentionAsASum",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), weights = softmax(sum(ys * h(0), 2) * 30.0, 0);
+       return sum(expand_dims(weights, 2) * cos(ys), {0, 1});
+     }},
+    {"AttentionUnderAMask",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       const Array scores = where(xs(all, all, 0) > -0.5, sum(ys, 2), -std::numeric_limits<double>::infinity());
+       return sum(expand_dims(softmax(scores, 0), 2) * ys, 0);
+     }},
+    {"AttentionToOtherSteps",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return einsum("tb,td->db", softmax(ys(all, all, 0) * 3.0, 0), ys(all, 1));
+     }},
+    {"AttentionOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) {
+         const Array ys = stream_of(h, xs);
+         return matmul(softmax(matmul(ys, h), 0), ys);
+       };
+       return vmap(one, {.in_axes = {0, 1}})(h, xs);
+     }},
+    {"SoftmaxWeights",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs) * 40.0;
+       return sum(softmax(ys, 0) * xs, 0) + sum(softmax(ys, 0) * ys) + logsumexp(ys, 0);
+     }},
+    {"Entropy",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs) * 5.0;
+       return -sum(softmax(ys, {0, 2}) * log_softmax(ys, {0, 2}), {0, 2});
+     }},
+    {"ThirdMoment",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs) + 10.0;
+       return mean(pow(ys - mean(ys, 0), 3), 0);
+     }},
+    {"Kurtosis",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), off = ys - mean(ys, {0, 1});
+       return mean(pow(off, 4), {0, 1}) / square(var(ys, {0, 1}));
+     }},
+    {"CovarianceOfTwo",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), zs = cos(ys * 2.0);
+       return mean((ys - mean(ys, 0)) * (zs - mean(zs, 0)), 0);
+     }},
+    {"WeightedSquaresUnderAMask",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs);
+       return sum(where(xs > 0.0, square(ys - mean(ys, 0)) * xs, 0.25), 0);
+     }},
+    {"WeightedExponentialsInReverse",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs, {.reverse = true, .unroll = 3});
+       return sum(exp(ys - amax(ys, 0)) / (2.0 + xs), 0);
+     }},
+    {"EveryOtherStep",
+     [](const Array& h, const Array& xs) { return mean(square(stream_of(h, xs)(slice(0, none, 2)))); }},
+    {"EveryThirdStepOfProducts",
+     [](const Array& h, const Array& xs) {
+       const Array some = (stream_of(h, xs) * xs)(slice(1, none, 3));
+       return var(some, 0) + logsumexp(some, 0) + some(2);
+     }},
+    {"DifferencesOfEveryOtherStep",
+     [](const Array& h, const Array& xs) {
+       const Array some = stream_of(h, xs)(slice(1, none, 2));
+       return sum(square(diff(some, 1, 0)) * xs(slice(2, none, 2)), 0) + convert(argmax(some, 0), DType::f64);
+     }},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;

@@ -218,10 +218,18 @@ const Case cases[]{
        return both(scanned(reshape(pad(reshape(x * y, {-1}), 0, {4}, {36}), {-1, width})));
      },
      1, 1},
-    {"SumsOfNeighbours",  // some of the same sums are made again for each neighbour
+    {"SumsOfNeighbours",
      [](Array x, Array y, Array) {
        const Array z = x + y;
        return both(scanned(z(slice(1, steps)) + z(slice(0, steps - 1))));
+     },
+     1, 0},
+    {"SumsOfManyNeighbours",  // the same sums would be made again for each neighbour
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       Array all = z(slice(0, steps - 4));
+       for (int k = 1; k < 5; ++k) all = all + z(slice(k, steps - 4 + k));
+       return both(scanned(all));
      },
      1, 1},
     {"Neighbours", [](Array x, Array, Array) { return both(scanned(x(slice(1, steps)) + x(slice(0, steps - 1)))); }, 1,
