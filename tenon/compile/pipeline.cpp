@@ -39,6 +39,7 @@
 #include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/share_calls.h"
+#include "tenon/rewrite/share_factors.h"
 #include "tenon/rewrite/simplify.h"
 #include "tenon/rewrite/sink_operands.h"
 #include "tenon/rewrite/stack_updates.h"
@@ -73,6 +74,7 @@ std::span<const ProgramPass> compile_passes() {
         {"compose_views", "views of what these passes have put together, as those of its parts", compose_views},
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},
         {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
+        {"share_factors", "factors of matrices that are solved with more than once, made once", share_factors},
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
         {"hoist_maps", "products that the steps of a loop make of what they read, as one product of all steps",
          hoist_maps},

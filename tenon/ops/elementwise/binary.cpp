@@ -222,11 +222,12 @@ const OpInfo atan2_info =
                                   .sample = {{0.3, 3}, {0.3, 3}}});
 
 // The gradient goes to the larger (smaller) operand; half to each at a tie. The operands are compared, not one of them
-// with the result: what is computed again for the derivative may be rounded otherwise.
+// with the result: what is computed again for the derivative may be rounded otherwise. Chosen, not multiplied: an
+// infinite tangent of the other operand leaves no trace.
 Partials extremum_partials(bool largest) {
   const auto share = [largest](const Array& mine, const Array& other, const Array& d) {
     const Array wins = largest ? mine > other : mine < other;
-    return d * convert(where(wins, 1.0, where(mine == other, 0.5, 0.0)), d.dtype());
+    return where(wins, d, where(mine == other, d * 0.5, 0.0));
   };
   return {[share](const Array& x, const Array& y, const Array&, const Array& d) { return share(x, y, d); },
           [share](const Array& x, const Array& y, const Array&, const Array& d) { return share(y, x, d); }};

@@ -8,12 +8,16 @@
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/kernel/function.h"
+#include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/factors/factors.h"
 #include "tenon/ops/linear_algebra/factors/matrices.h"
+#include "tenon/ops/linear_algebra/factors/solve_parts.h"
 #include "tenon/ops/promotion.h"
+#include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/runtime/linear_algebra/factors.h"
@@ -381,6 +385,21 @@ Array inv(const Operand& a) {
   square("inv", m.type());
   const Array one = convert(matrices::on_diagonal(m), m.dtype());
   return narrowed(bind1(solve_info, make_params(SolveParams{false}), {m, one}), given.dtype(), given.weak());
+}
+
+Arrays factors_to_solve(const Array& a) {
+  const Arrays made = lu_factors(a);
+  return {made[0], made[2], argsort(made[2])};
+}
+Array solve_by_factors(const Params& params, const Arrays& factors, const Array& b) {
+  const bool transpose = params.as<SolveParams>().transpose;
+  const auto rows = [](const Array& x, const Array& order) {
+    return take_along_axis(x, broadcast_to(expand_dims(order, -1), x.shape()), -2);
+  };
+  const TriangularParams lower{true, transpose, true}, upper{false, transpose, false};
+  const Array& lu = factors[0];
+  if (transpose) return rows(triangular_of(lu, triangular_of(lu, b, upper), lower), factors[2]);
+  return triangular_of(lu, triangular_of(lu, rows(b, factors[1]), lower), upper);
 }
 
 }  // namespace tenon
