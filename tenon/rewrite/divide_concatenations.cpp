@@ -33,6 +33,22 @@ std::vector<std::int64_t> together(const std::vector<std::int64_t>& a, const std
   return all;
 }
 
+// What a pad puts before and behind an array, where that lies along one axis.
+struct Around {
+  std::int64_t axis, before, behind;
+};
+std::optional<Around> padded_axis(const Eqn& eqn) {
+  if (eqn.op != &pad_op()) return {};
+  const PadForm form = pad_form(eqn.params);
+  std::optional<Around> found;
+  for (std::size_t axis = 0; axis < form.low.size(); ++axis) {
+    if (form.low[axis] == 0 && form.high[axis] == 0) continue;
+    if (found || form.low[axis] < 0 || form.high[axis] < 0) return {};
+    found = Around{static_cast<std::int64_t>(axis), form.low[axis], form.high[axis]};
+  }
+  return std::ranges::all_of(form.interior, [](auto n) { return n == 0; }) ? found : std::nullopt;
+}
+
 class Division {
  public:
   explicit Division(const Program& program)
@@ -89,7 +105,7 @@ class Division {
 
   // Where an axis of an operand lies in the result of what keeps its elements apart.
   std::optional<std::int64_t> axis_behind(const Eqn& eqn, Var operand, std::int64_t axis) const {
-    if (eqn.op == &slice_op() || concatenated_axis(eqn)) return axis;
+    if (eqn.op == &slice_op() || concatenated_axis(eqn) || padded_axis(eqn)) return axis;
     // The axis with all before it stays, or, of the steps of a loop, the first one becomes part of the first one.
     if (eqn.op == &reshape_op()) {
       const Shape &from = type(operand).shape, &to = type(eqn.out[0]).shape;
@@ -103,6 +119,8 @@ class Division {
 
   std::optional<Cuts> cuts_of(const Eqn& eqn) const {
     if (const auto axis = concatenated_axis(eqn)) return cuts_of_parts(eqn, *axis);
+    if (const auto around = padded_axis(eqn)) return cuts_around(eqn, *around);
+    if (eqn.op == &pad_op()) return {};
     std::optional<Cuts> cuts;
     for (const Var v : eqn.in) {
       if (!cuts_[v]) {
@@ -124,6 +142,18 @@ class Division {
       if (const std::int64_t here = std::min(end - *first, *count); here > 0 && (ends.empty() || ends.back() < here))
         ends.push_back(here);
     return Cuts{cuts->axis, std::move(ends)};
+  }
+  std::optional<Cuts> cuts_around(const Eqn& eqn, const Around& around) const {
+    const Var v = eqn.in[0];
+    const auto count = size(v, around.axis).try_value();
+    const bool divided = cuts_[v] && cuts_[v]->axis == around.axis;
+    if (!count || *count == 0 || (steps_[v] != around.axis && !divided) || (cuts_[v] && !divided)) return {};
+    Cuts cuts{around.axis, {}};
+    if (around.before > 0) cuts.ends.push_back(around.before);
+    for (const std::int64_t end : divided ? cuts_[v]->ends : std::vector{*count})
+      cuts.ends.push_back(around.before + end);
+    if (around.behind > 0) cuts.ends.push_back(around.before + *count + around.behind);
+    return cuts.ends.size() <= most_parts ? std::optional(std::move(cuts)) : std::nullopt;
   }
   std::optional<Cuts> cuts_of_parts(const Eqn& eqn, std::int64_t axis) const {
     Cuts cuts{axis, {}};
@@ -186,6 +216,11 @@ class Division {
     }
     const auto at = static_cast<std::size_t>(axis);
     const Shape shape = replay.type(eqn.out[0]).shape.without_axis(at).with_axis(at, end - begin);
+    if (const auto around = padded_axis(eqn)) {
+      const std::int64_t first = begin - around->before, behind = size(eqn.in[0], axis).value();
+      if (first < 0 || first >= behind) return broadcast_in_dim(replay.get(eqn.in[1]), shape, {});
+      return of(eqn.in[0], axis, first, end - around->before, replay);
+    }
     if (is_elementwise(eqn)) {
       Arrays operands;
       for (const Var v : eqn.in) operands.push_back(of(v, axis, begin, end, replay));

@@ -134,8 +134,11 @@ class LoopRebuild {
     if (!reads_.is_of_all_steps(steps)) {
       std::vector<Dim> start(x.rank(), 0);
       std::vector<std::int64_t> stride(x.rank(), 1);
-      start[0] = steps.first, stride[0] = steps.stride;
+      const bool turned = steps.stride < 0;
+      start[0] = turned ? steps.first + (steps.count - 1) * steps.stride : steps.first;
+      stride[0] = std::abs(steps.stride);
       x = slice_of_shape(x, std::move(start), x.shape().without_axis(0).with_axis(0, steps.count), std::move(stride));
+      if (turned) x = reverse(x, {0});
     }
     x = move_axis(x, 0, steps.axis);
     if (!steps.chunk) return x;
@@ -260,7 +263,7 @@ class LoopRebuild {
   Array steps_before(const StreamEnd& end, const LoopParams& p) const {
     const StepsIn& steps = end.of[0].steps;
     const Array index = place_among(steps, arange(*p.length * hoist_.steps_a_turn, DType::i64));
-    const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
+    const Array before = p.reverse != (steps.stride < 0) ? size_as_array(steps.count) - 1 - index : index;
     return reads_.is_of_all_steps(steps) ? before : max(before, 0);
   }
   // What the elements were compared with, in the shape of the result.
@@ -308,19 +311,22 @@ class LoopRebuild {
       case StreamEnd::Kind::first_index: {
         const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
         return first_index_stream(best.combine, best.initial, result, of.dtype,
-                                  replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn),
-                                  program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
+                                  replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn), goes_back(end));
       }
       case StreamEnd::Kind::row:
         return row_stream(Type::array(of.dtype, step_shape(replay.type(end.of[0].var).shape, end.of[0].steps)));
       case StreamEnd::Kind::part:
         break;
       case StreamEnd::Kind::first_in_order:
-        return first_in_order_stream(
-            result, replay.type(eqn.out[1]), replay.type(end.of[0].var).shape[static_cast<std::size_t>(end.axes[0])],
-            few_in_order(eqn)->smallest, program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
+        return first_in_order_stream(result, replay.type(eqn.out[1]),
+                                     replay.type(end.of[0].var).shape[static_cast<std::size_t>(end.axes[0])],
+                                     few_in_order(eqn)->smallest, goes_back(end));
     }
     __builtin_unreachable();
+  }
+  // Whether the loop comes to the last of an end's elements first.
+  bool goes_back(const StreamEnd& end) const {
+    return program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse != (end.of[0].steps.stride < 0);
   }
   // The number that argmax() gives where there are no elements.
   Scalar none_of(const Eqn& eqn) const {
@@ -404,7 +410,7 @@ class LoopRebuild {
       StreamStep now = elements_of(i, step);
       const StepsIn& steps = hoist_.ends[i].of[0].steps;
       if (streams_[i].join) {
-        if (!reads_.is_of_all_steps(steps)) {
+        if (!takes_all(steps)) {
           const Scalar& identity = *streams_[i].identity;
           now.elements = where(is_among(steps, step), convert(now.elements, identity.dtype()), Array(identity));
         }
@@ -416,7 +422,7 @@ class LoopRebuild {
       }
       Arrays next = streams_[i].take(given, now);
       if (centres_[i]) next.erase(next.begin());
-      const bool each = reads_.is_of_all_steps(steps) || is_last_step(hoist_.ends[i]);
+      const bool each = takes_all(steps) || is_last_step(hoist_.ends[i]);
       for (std::size_t k = 0; k < next.size(); ++k)
         state[k] = each ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
@@ -433,6 +439,11 @@ class LoopRebuild {
     if (end.axes.empty()) return step.parts.at(step_key(reads_.along(eqn.out[0])));
     const EqnScope place(eqn);
     return bind1(*eqn.op, reduction_params(step_axes(end.of[0].steps, end.axes)), {step.parts.at(step_key(end.of[0]))});
+  }
+  // Whether every step is one of them, in whatever order.
+  bool takes_all(StepsIn steps) const {
+    steps.stride = std::abs(steps.stride);
+    return reads_.is_of_all_steps(steps);
   }
   // Where a step lies among some of all, and whether it is one of them.
   static Array place_among(const StepsIn& steps, const Array& number) {
@@ -540,6 +551,10 @@ class LoopRebuild {
       return bind1(*eqn.op, reduction_params(step_axes(hoist_.steps.at(eqn.in[0]), form->axes)), {operand()});
     if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
     if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
+    if (eqn.op == &reverse_op()) {
+      const std::vector<std::int64_t> axes = step_axes(steps, reversed_axes(eqn.params));
+      return axes.empty() ? operand() : reverse(operand(), axes);
+    }
     if (eqn.op == &gather_op()) {
       const Var v = eqn.in[1];
       const Along indices = hoist_.steps.contains(v) ? reads_.along(v) : reads_.outside(eqn, v);

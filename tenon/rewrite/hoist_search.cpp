@@ -572,6 +572,12 @@ class HoistSearch {
       } else if (form.stride[at(axis)] != 1) {
         return std::nullopt;
       }
+    } else if (eqn.op == &reverse_op()) {
+      if (std::ranges::count(reversed_axes(eqn.params), axis) > 0) {
+        if (steps->chunk || !steps->count.known() || !steps->first.known()) return std::nullopt;
+        steps->first = steps->first + (steps->count - 1) * steps->stride;
+        steps->stride = -steps->stride;
+      }
     } else if (const auto to = axis_in_result(program_, eqn, eqn.in[0], axis)) {
       steps->axis = *to;
     } else {

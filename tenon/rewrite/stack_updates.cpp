@@ -1,6 +1,7 @@
 #include "tenon/rewrite/stack_updates.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -208,9 +209,10 @@ struct Written {
   Rows rows;
   Var update;  // what a step writes
   // Of rows behind others, and before others: the first one, and the reads of rows that a step before has written, or
-  // that are there, by how many rows they lie before the written one.
-  std::int64_t first = 0;
+  // that are there, by how many rows they lie before the written one, or, of rows that are written backwards, behind.
+  std::int64_t first = 0, steps = 0;
   std::vector<std::pair<const Eqn*, std::int64_t>> own = {};
+  std::function<Array(const Array& there, const Array& rows)> combined = {};  // of rows that do not overwrite
 
   std::int64_t most_before() const {
     std::int64_t most = 0;
@@ -318,21 +320,30 @@ class Search {
     constexpr std::int64_t furthest = 4;
     const Var before = body_.inputs()[roles_.consts + k], after = decided(body_.outputs()[k]);
     const Eqn* update = numbers_->body().makers[after];
-    const auto set = update == nullptr || reads_[after] != 1 ? std::nullopt : rows_set(*update, body_);
-    if (!set || update->in[0] != before) return;
+    if (update == nullptr || reads_[after] != 1 || update->in[0] != before) return;
+    auto set = rows_set(*update, body_);
+    const auto combined = set ? std::nullopt : rows_combined(*update, body_);
+    if (combined) set = combined->rows;
+    if (!set) return;
     const Shape& shape = body_.type(before).shape;
-    const auto first = first_row(*update, set->axis, set->number, set->count), steps = numbers_->steps().try_value(),
-               rows = shape[0].try_value();
-    if (p_.reverse || !first || !steps || !rows || *first < 0 || *first + *steps > *rows || 2 * *steps < *rows ||
+    const auto at = row_of_step(*update, set->axis, set->number, set->count);
+    const auto steps = numbers_->steps().try_value(), rows = shape[0].try_value();
+    if (p_.reverse || !at || !steps || !rows || 2 * *steps < *rows ||
         around.makers[loop.in[roles_.consts + k]] == nullptr)
       return;
-    Written found{k, {0, 1, false}, update->in[set->rows], *first, {}};
+    const bool backwards = at->by < 0;
+    const std::int64_t first = backwards ? at->first - (*steps - 1) : at->first;
+    if (first < 0 || first + *steps > *rows) return;
+    Written found{k, {0, 1, backwards}, update->in[set->rows], first, *steps, {}};
+    if (combined) found.combined = combined->combined;
     for (const Eqn* eqn : readers_of(before)) {
       if (eqn == update) continue;
       const auto part = eqn->in[0] == before ? rows_taken(*eqn, body_) : std::nullopt;
-      const auto at = part ? first_row(*eqn, part->axis, part->number, part->count) : std::nullopt;
-      if (!at || *first - *at < 1 || *first - *at > furthest || *at < 0) return;
-      found.own.emplace_back(eqn, *first - *at);
+      const auto read = part ? row_of_step(*eqn, part->axis, part->number, part->count) : std::nullopt;
+      if (!read || read->by != at->by || read->first < 0 || read->first >= *rows) return;
+      const std::int64_t apart = (at->first - read->first) * at->by;
+      if (apart < 1 || apart > furthest) return;
+      found.own.emplace_back(eqn, apart);
     }
     if (reads_[before] == static_cast<int>(found.own.size()) + 1) written.push_back(std::move(found));
   }
@@ -345,11 +356,17 @@ class Search {
             if (numbers_->body().makers[decided(v)] == nullptr) readers_[decided(v)].push_back(&eqn);
     return readers_[input];
   }
-  // Of an eqn that reads or writes one row, along the first axis, and the next one in the next step: that of the first.
-  std::optional<std::int64_t> first_row(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
+  // Of an eqn that reads or writes one row, along the first axis, and the next one in the next step, or the one before:
+  // that of the first step.
+  struct RowOfStep {
+    std::int64_t first, by;
+  };
+  std::optional<RowOfStep> row_of_step(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
     const auto at = numbers_->number(eqn.in[number]);
-    if (axis != 0 || count != Dim(1) || !at || at->terms.size() != 1 || at->coefficient(element) != Dim(1)) return {};
-    return at->constant.try_value();
+    if (axis != 0 || count != Dim(1) || !at || at->terms.size() != 1) return {};
+    const auto by = at->coefficient(element).try_value(), first = at->constant.try_value();
+    if (!first || !by || (*by != 1 && *by != -1)) return {};
+    return RowOfStep{*first, *by};
   }
   // Rows that lie in one piece, but not behind each other, are written best where they belong; a stack would be copied
   // there. Rows of single elements here and there are not.
@@ -425,20 +442,29 @@ class Search {
     return Rows{axis, count.value(), backwards};
   }
 
-  // Steps may go through the rows from the last to the first: where all do so, and elements of other arrays are but
-  // numbers of steps, the loop goes through its elements the other way round.
+  // Steps may go through the rows from the last to the first: where all that write do so, and elements of other arrays
+  // are but numbers of steps, the loop goes through its elements the other way round. Rows that are taken in the other
+  // order stay reads.
   void choose_direction() {
-    const auto all = [&](bool backwards) {
-      return std::ranges::all_of(written, [&](const Written& w) { return w.rows.backwards == backwards; }) &&
-             std::ranges::all_of(taken, [&](const auto& t) { return t.second.backwards == backwards; });
+    const auto writes = [](const Written& w) { return w.rows.backwards; };
+    const auto takes = [](const auto& t) { return t.second.backwards; };
+    const bool back = written.empty() ? std::ranges::all_of(taken, takes) : std::ranges::all_of(written, writes);
+    if (std::ranges::none_of(written, writes) && std::ranges::none_of(taken, takes)) return;
+    const auto leave = [&](bool backwards) {
+      std::erase_if(written, [&](const Written& w) { return writes(w) != backwards; });
+      std::erase_if(taken, [&](const auto& t) { return takes(t) != backwards; });
     };
-    if (all(false)) return;
-    if (all(true) && can_turn()) {
-      turned = true;
-      return;
+    if (back) {
+      const auto all_written = written;
+      const auto all_taken = taken;
+      leave(true);
+      if (can_turn()) {
+        turned = true;
+        return;
+      }
+      written = all_written, taken = all_taken;
     }
-    std::erase_if(written, [](const Written& w) { return w.rows.backwards; });
-    std::erase_if(taken, [](const auto& t) { return t.second.backwards; });
+    leave(false);
   }
   bool can_turn() {
     find_needed();
@@ -504,13 +530,17 @@ Arrays rebuilt(const Search& search, LoopParams p, Arrays operands) {
   }
   for (std::size_t i = roles.carries; i < roles.results(); ++i)
     if (!stays[i]) edit.drop_result(i);
+  std::map<std::size_t, LoopEdit::Added> there;  // rows that those of a written one are combined with
   std::vector<std::vector<LoopEdit::Added>> before(
       search.written.size());  // the rows before the written one, the last first
   for (std::size_t k = 0; k < search.written.size(); ++k) {
     const Written& w = search.written[k];
-    for (std::int64_t row = 1; row <= w.most_before(); ++row)
-      before[k].push_back(edit.add_carry(
-          squeeze(slice_in_dim(operands[roles.consts + w.carry], w.first - row, w.first - row + 1, 0), 0)));
+    const Array& given = operands[roles.consts + w.carry];
+    for (std::int64_t k_before = 1; k_before <= w.most_before(); ++k_before) {
+      const std::int64_t row = w.rows.backwards ? w.first + w.steps - 1 + k_before : w.first - k_before;
+      before[k].push_back(edit.add_carry(squeeze(slice_in_dim(given, row, row + 1, 0), 0)));
+    }
+    if (w.combined) there.emplace(k, edit.add_xs(slice_in_dim(given, w.first, w.first + w.steps, 0)));
   }
   const auto write = [&](LoopEdit::Step& step) {
     std::map<const Eqn*, Array> taken;  // by the eqns that read them
@@ -530,8 +560,9 @@ Arrays rebuilt(const Search& search, LoopParams p, Arrays operands) {
     for (std::size_t k = 0; k < search.written.size(); ++k) {
       const Written& w = search.written[k];
       const Shape row = operands[roles.consts + w.carry].shape().without_axis(w.rows.axis);
-      const Array made =
+      Array made =
           reshape(step.old.get(w.update), w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count)));
+      if (w.combined) made = w.combined(step.at(there.at(k)), made);
       step.stack(made);
       for (std::size_t i = 0; i < before[k].size(); ++i)
         step.carry_on(before[k][i], i == 0 ? made : step.at(before[k][i - 1]));

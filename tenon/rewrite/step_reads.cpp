@@ -7,7 +7,7 @@
 namespace tenon {
 
 bool StepReads::is_of_all_steps(const StepsIn& steps) const {
-  return steps.count == *loop_of(program_.eqns()[hoist_.loop]).length * hoist_.steps_a_turn;
+  return steps.stride == 1 && steps.count == *loop_of(program_.eqns()[hoist_.loop]).length * hoist_.steps_a_turn;
 }
 std::map<Var, std::int64_t> StepReads::lags() const {
   std::map<Var, std::int64_t> most;

@@ -11,7 +11,8 @@
 namespace tenon {
 
 // Where the steps of a loop lie in a variable: along an axis, which has one element a step, or one of so many equal
-// parts behind each other (`chunk` elements each). Step `first` is the first of `count`, every `stride`-th of all.
+// parts behind each other (`chunk` elements each). Step `first` is the first of `count`, every `stride`-th of all, from
+// the last to the first where that is negative.
 struct StepsIn {
   std::int64_t axis;
   std::optional<Dim> chunk;

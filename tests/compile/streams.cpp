@@ -145,6 +145,31 @@ const StreamedCase streamed_cases[]{
        };
        return var(fori_loop(2, stream_steps + 2, step, begin), 0);
      }},
+    {"OfRowsWrittenFromTheLast",  // made of the row behind, as values of a finite horizon are
+     [](const Array& h, const Array& xs) {
+       const Array end = zeros({stream_steps + 1, stream_rows, stream_width}, DType::f64).at(stream_steps).set(h);
+       const auto step = [&](const Array& k, const Array& rows) {
+         const Array i = stream_steps - 1 - k;
+         return rows.at(i).set(sin(rows(i + 1) + xs(i)));
+       };
+       return mean(square(fori_loop(0, stream_steps, step, end)));
+     }},
+    {"OfRowsAddedToZeros",
+     [](const Array& h, const Array& xs) {
+       const Array begin = zeros({stream_steps + 1, stream_rows, stream_width}, DType::f64).at(0).set(h);
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).add(sin(rows(i) + xs(i))); };
+       return mean(square(fori_loop(0, stream_steps, step, begin)));
+     }},
+    {"StepsInReverse",
+     [](const Array& h, const Array& xs) {
+       const Array ys = flip(stream_of(h, xs), {0});
+       return sum(ys * xs, 0) + var(ys(slice(0, 7)), 0) + ys(2) + convert(argmax(ys, 0), DType::f64);
+     }},
+    {"AmongNumbers",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, xs), all = pad(ys, 0.5, {2, 0, 0}, {1, 0, 0});
+       return sum(square(all(slice(1, none)) - all(slice(0, -1))), 0) + amax(pad(ys, -3.0, {0, 0, 0}, {4, 0, 0}), 0);
+     }},
     {"AttentionOverTheSteps",
      [](const Array& h, const Array& xs) {
        const Array ys = stream_of(h, xs);
@@ -301,6 +326,29 @@ const StreamedCase rows_of_rows[]{
        const Array begin = zeros({stream_steps + 1, stream_rows, stream_width}, xs.dtype()).at(0).set(h);
        const auto step = [&](const Array& i, const Array& rows) { return rows.at(i + 1).set(sin(rows(i) + xs(i))); };
        return fori_loop(0, stream_steps, step, begin);
+     }},
+    {"OfTheRowBehind",  // from the last to the first
+     [](const Array& h, const Array& xs) {
+       const Array end = zeros({stream_steps + 2, stream_rows, stream_width}, xs.dtype()).at(stream_steps).set(h);
+       const auto step = [&](const Array& k, const Array& rows) {
+         const Array i = stream_steps - 1 - k;
+         return rows.at(i).set(sin(rows(i + 1) - rows(i + 2) + xs(k)));
+       };
+       return fori_loop(0, stream_steps, step, end);
+     }},
+    {"CombinedWithWhatIsThere",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const Array& rows) { return rows.at(i).mul(rows(i - 1) + h); };
+       const auto largest = [&](const Array& i, const Array& rows) { return rows.at(i).max(rows(i - 1) * 0.5f); };
+       return fori_loop(1, stream_steps, step, xs * 2.0f) + fori_loop(1, stream_steps, largest, xs * 3.0f);
+     }},
+    {"WrittenFromTheLastAndFromTheFirst",
+     [](const Array& h, const Array& xs) {
+       const auto step = [&](const Array& i, const std::pair<Array, Array>& c) {
+         return std::pair(c.first.at(i).set(xs(i) * h), c.second.at(stream_steps - 1 - i).add(cos(xs(i))));
+       };
+       const auto [a, b] = fori_loop(0, stream_steps, step, std::pair(zeros_like(xs), xs * 2.0f));
+       return a - b;
      }},
     {"OfTwoBeforeAndRowsBehind",
      [](const Array& h, const Array& xs) {

@@ -274,6 +274,11 @@ std::optional<RowsSet> rows_set(const Eqn& eqn, const Program& program) {
   return is_update(*eqn.op) ? rows_set_by_update_slice(type(0), type(1)) : std::nullopt;
 }
 
+std::optional<RowsCombined> rows_combined(const Eqn& eqn, const Program& program) {
+  const auto type = [&](std::size_t operand) { return program.type(eqn.in[operand]); };
+  return is_scatter(*eqn.op) ? rows_combined_by_scatter(eqn.params, type(0), type(1), type(2)) : std::nullopt;
+}
+
 Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, const Array& running) {
   return (is_scatter(op) ? guarded_scatter : guarded_update_slice)(params, std::move(operands), running);
 }

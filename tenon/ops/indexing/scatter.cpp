@@ -360,17 +360,28 @@ std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params
   return [kind = p.kind, rows](const Array& old) { return combined_with(kind, old, rows); };
 }
 
-std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,
-                                           const Type& updates) {
-  const auto& p = params.as<ScatterParams>();
-  if (p.kind != ScatterKind::set || p.map.size() != 1 || !p.batch.empty() || indices.shape.elements() != Dim(1))
-    return {};
+// Whatever becomes of them.
+std::optional<RowsSet> rows_of_one_index(const ScatterParams& p, const Type& x, const Type& indices,
+                                         const Type& updates) {
+  if (p.map.size() != 1 || !p.batch.empty() || indices.shape.elements() != Dim(1)) return {};
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);
   const std::vector<Dim> part = slice_sizes_of(g, x.rank(), updates.shape);
   const auto axis = static_cast<std::size_t>(p.map[0]);
   for (std::size_t i = 0; i < part.size(); ++i)
     if (i != axis && part[i] != x.shape[i]) return {};
   return RowsSet{axis, 1, 2, part[axis]};
+}
+std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,
+                                           const Type& updates) {
+  const auto& p = params.as<ScatterParams>();
+  return p.kind == ScatterKind::set ? rows_of_one_index(p, x, indices, updates) : std::nullopt;
+}
+std::optional<RowsCombined> rows_combined_by_scatter(const Params& params, const Type& x, const Type& indices,
+                                                     const Type& updates) {
+  const auto& p = params.as<ScatterParams>();
+  const auto rows = rows_of_one_index(p, x, indices, updates);
+  if (!rows) return {};
+  return RowsCombined{*rows, [kind = p.kind](const Array& x, const Array& y) { return combined_with(kind, x, y); }};
 }
 
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {

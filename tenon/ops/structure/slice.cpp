@@ -161,6 +161,8 @@ const bool slices_installed = (install_op(slice_info), install_op(reverse_info),
 }  // namespace
 
 const OpInfo& slice_op() { return slice_info; }
+const OpInfo& reverse_op() { return reverse_info; }
+std::vector<std::int64_t> reversed_axes(const Params& params) { return params.as<ReverseParams>().axes; }
 
 std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x) {
   const auto& p = params.as<SliceParams>();

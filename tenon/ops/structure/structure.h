@@ -101,8 +101,16 @@ struct RowsSet {
   Dim count;
 };
 std::optional<RowsSet> rows_set(const Eqn& eqn, const Program& program);
+// The same of an update that combines rows with what is there: what that becomes.
+struct RowsCombined {
+  RowsSet rows;
+  std::function<Array(const Array& there, const Array& rows)> combined;
+};
+std::optional<RowsCombined> rows_combined(const Eqn& eqn, const Program& program);
 std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,
                                            const Type& updates);
+std::optional<RowsCombined> rows_combined_by_scatter(const Params& params, const Type& x, const Type& indices,
+                                                     const Type& updates);
 std::optional<RowsSet> rows_set_by_update_slice(const Type& x, const Type& updates);
 // A dynamic_slice that takes whole rows of x, of some axis, in the same form.
 struct RowsTaken {
@@ -134,6 +142,8 @@ std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x);
 std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& x, std::span<const Array> starts);
 const OpInfo& gather_op();
 const OpInfo& slice_op();
+const OpInfo& reverse_op();
+std::vector<std::int64_t> reversed_axes(const Params& params);
 struct SliceForm {
   std::vector<Dim> start;
   std::vector<std::int64_t> stride;
