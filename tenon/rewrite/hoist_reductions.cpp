@@ -16,6 +16,7 @@
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/end_streams.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/loops_into_branches.h"
 #include "tenon/rewrite/running_sums.h"
@@ -48,7 +49,7 @@ class LoopRebuild {
     for (const auto& [along, value] : xs_) added_.parts.emplace(along, edit.add_xs(value));
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
       const StreamEnd& end = hoist_.ends[i];
-      streams_.push_back(is_part(end) || holder_of(end) ? Stream() : stream(end, replay));
+      streams_.push_back(is_part(end) || holder_of(end) ? Stream() : stream_of(end, maker_, replay, goes_back(end)));
       centres_.push_back(centre_of(i));
       if (centres_[i]) streams_[i].initial.erase(streams_[i].initial.begin());
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
@@ -82,22 +83,13 @@ class LoopRebuild {
     const auto holder = holder_of(end);
     if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
     if (end.kind == StreamEnd::Kind::row) return replay.set(eqn.out[0], row_behind(end, ends_[i][0], replay));
-    if (end.kind == StreamEnd::Kind::waiting) return replay.set(eqn.out[0], waiting_sum(end, ends_[i], replay));
+    if (end.kind == StreamEnd::Kind::waiting)
+      return replay.set(eqn.out[0], RunningSums(end, replay).finish(ends_[i], maker_, replay));
     const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
     for (std::size_t k = 0; k < results.size(); ++k) replay.set(eqn.out[k], results[k]);
   }
 
  private:
-  Array waiting_sum(const StreamEnd& end, std::span<const Array> state, const Replay& replay) const {
-    const auto& wider = end.waits->sum.wider;
-    const RunningSums sums(end, replay);
-    return sums.finish(state, [&](Var v) {
-      const Eqn& eqn = *maker(v);
-      const bool in_wider = wider && program_.type(v).shape == wider->shape;
-      return of_rows(eqn, replay.get(eqn.in[0]), in_wider ? wider->axes : end.axes,
-                     in_wider ? sums.result().shape : sums.rows());
-    });
-  }
   // One step's part of a variable, before the first step.
   Array nothing_of(Var v, const Replay& replay) const {
     const Type whole = replay.type(v);
@@ -281,58 +273,9 @@ class LoopRebuild {
     return broadcast_in_dim(reshape(x, Shape(sizes)), replay.type(program_.eqns()[end.eqn].out[0]).shape, dims);
   }
 
-  Stream stream(const StreamEnd& end, const Replay& replay) const {
-    const Eqn& eqn = program_.eqns()[end.eqn];
-    const Type result = replay.type(eqn.out[0]);
-    const Type& of = program_.type(end.of[0].var);
-    switch (end.kind) {
-      case StreamEnd::Kind::monoid: {
-        const ReductionForm form = *reduction_of(eqn, program_);
-        const OpInfo& op = *eqn.op;
-        return monoid_stream(form.combine, form.initial, result, [&op](const Array& x, std::vector<std::int64_t> axes) {
-          return bind1(op, reduction_params(std::move(axes)), {x});
-        });
-      }
-      case StreamEnd::Kind::product:
-        return monoid_stream(
-            kernel::Combine::add, Scalar::zero(result.dtype), result,
-            [](const Array& x, std::vector<std::int64_t> axes) { return sum(x, Axes(std::move(axes))); });
-      case StreamEnd::Kind::exponentials:
-        return end.mask() ? masked_exponentials_stream(result) : exponentials_stream(result);
-      case StreamEnd::Kind::squares: {
-        if (end.mask()) return masked_squares_stream(result);
-        Dim count = 1;
-        for (std::int64_t axis : end.axes)
-          count = count * replay.type(end.of[0].var).shape[static_cast<std::size_t>(axis)];
-        return squares_stream(result, count);
-      }
-      case StreamEnd::Kind::waiting:
-        return RunningSums(end, replay).stream();
-      case StreamEnd::Kind::first_index: {
-        const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
-        return first_index_stream(best.combine, best.initial, result, of.dtype,
-                                  replay.type(end.of[0].var).shape[at(end.axes[0])], none_of(eqn), goes_back(end));
-      }
-      case StreamEnd::Kind::row:
-        return row_stream(Type::array(of.dtype, step_shape(replay.type(end.of[0].var).shape, end.of[0].steps)));
-      case StreamEnd::Kind::part:
-        break;
-      case StreamEnd::Kind::first_in_order:
-        return first_in_order_stream(result, replay.type(eqn.out[1]),
-                                     replay.type(end.of[0].var).shape[static_cast<std::size_t>(end.axes[0])],
-                                     few_in_order(eqn)->smallest, goes_back(end));
-    }
-    __builtin_unreachable();
-  }
   // Whether the loop comes to the last of an end's elements first.
   bool goes_back(const StreamEnd& end) const {
     return program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse != (end.of[0].steps.stride < 0);
-  }
-  // The number that argmax() gives where there are no elements.
-  Scalar none_of(const Eqn& eqn) const {
-    const Eqn* of = maker(maker(eqn.in[0])->in[2]);
-    while (of->op == &broadcast_op()) of = maker(of->in[0]);
-    return literal_value(of->params);
   }
 
   // What a step of the body that is being made knows: its parts of what lies outside and of what moves, what is the
@@ -473,46 +416,10 @@ class LoopRebuild {
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
-  // What a product of arrays sums, of a step: its batch axes, those of its operands' own, and then those that are
-  // summed.
-  StreamStep multiplied(const Eqn& eqn, const std::array<Array, 2>& parts,
-                        const std::array<std::optional<StepsIn>, 2>& steps) const {
-    const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
-    const DType dtype = computed_in(program_.type(eqn.out[0]).dtype);
-    const auto ordered = [&](std::size_t side, std::vector<std::int64_t> axes, const std::vector<std::int64_t>& free,
-                             const std::vector<std::int64_t>& summed) {
-      axes.insert(axes.end(), free.begin(), free.end());
-      axes.insert(axes.end(), summed.begin(), summed.end());
-      if (steps[side]) axes = step_axes(*steps[side], axes);
-      const Array& x = parts[side];
-      return convert(std::ranges::is_sorted(axes) ? x : transpose(x, axes), dtype);
-    };
-    Array a = ordered(0, form.batch_a, form.free_a, form.contract_a),
-          b = ordered(1, form.batch_b, form.free_b, form.contract_b);
-    const auto own = [&](std::size_t side, const std::vector<std::int64_t>& axes) {
-      return steps[side] ? step_axes(*steps[side], axes).size() : axes.size();
-    };
-    const std::size_t batch = own(0, form.batch_a), free_a = own(0, form.free_a), free_b = own(1, form.free_b);
-    std::vector<Dim> sizes;
-    for (std::size_t axis = 0; axis < batch + free_a; ++axis) sizes.push_back(a.shape()[axis]);
-    for (std::size_t axis = batch; axis < b.rank(); ++axis) sizes.push_back(b.shape()[axis]);
-    const Shape all(sizes);
-    const auto repeated = [&](const Array& x, std::size_t before, std::size_t skipped) {
-      std::vector<std::int64_t> dims;
-      for (std::size_t axis = 0; axis < x.rank(); ++axis)
-        dims.push_back(static_cast<std::int64_t>(axis < before ? axis : axis + skipped));
-      return skipped == 0 ? x : broadcast_in_dim(x, all, dims);
-    };
-    const Array x = repeated(a, batch + free_a, free_b);
-    StreamStep step{.elements = x * repeated(b, batch, free_a), .axes = {}};
-    for (std::size_t axis = batch + free_a + free_b; axis < all.rank(); ++axis)
-      step.axes.push_back(static_cast<std::int64_t>(axis));
-    return step;
-  }
   StreamStep multiplied(const StreamEnd& end, const Step& step) const {
-    return multiplied(program_.eqns()[end.eqn],
-                      {step.parts.at(step_key(end.of[0])), step.parts.at(step_key(end.of[1]))},
-                      {end.of[0].steps, end.of[1].steps});
+    return product_step(program_, program_.eqns()[end.eqn],
+                        {step.parts.at(step_key(end.of[0])), step.parts.at(step_key(end.of[1]))},
+                        {end.of[0].steps, end.of[1].steps});
   }
 
   static Array broadcast_step(const Eqn& eqn, const Array& x, const StepsIn& steps, const Replay& replay) {
@@ -579,7 +486,7 @@ class LoopRebuild {
       if (hoist_.steps.contains(v)) steps[side] = hoist_.steps.at(v);
       parts[side] = steps[side] ? step.parts.at(step_key(reads_.along(v))) : step.whole.at(v);
     }
-    const StreamStep terms = multiplied(eqn, parts, steps);
+    const StreamStep terms = product_step(program_, eqn, parts, steps);
     return convert(sum(terms.elements, Axes(terms.axes)), program_.type(eqn.out[0]).dtype);
   }
   // A slice along the other axes than that of the steps, whose part has all of them.

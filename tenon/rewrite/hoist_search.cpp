@@ -12,6 +12,7 @@
 #include "tenon/ops/control/region.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/rewrite/steps_behind.h"
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
@@ -385,6 +386,9 @@ class HoistSearch {
     return makers_behind(program_, maker_, hoist.loop, std::move(open), [](std::size_t) { return false; });
   }
 
+  std::optional<StepsIn> steps_along(const Eqn& eqn) const {
+    return steps_behind(program_, eqn, [&](Var v) { return steps(v); }, [&](Var v) { return is_before(v); }, reverse_);
+  }
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
   const Type& type(Var v) const { return program_.type(v); }
   std::int64_t last_axis(Var v) const { return static_cast<std::int64_t>(type(v).rank()) - 1; }
@@ -499,91 +503,6 @@ class HoistSearch {
       if (const auto own = this->steps(along.var); own ? *own != along.steps : !is_before(along.var)) return {};
     end.absorbed = terms_eqns(program_, maker_, sum, first);
     return end;
-  }
-
-  // Of what reads one step of an array at places that this step's indices say.
-  std::optional<StepsIn> steps_of_gather(const Eqn& eqn) const {
-    const auto of = steps(eqn.in[0]), own = steps(eqn.in[1]);
-    const auto batch = of && !of->chunk ? gather_batch(eqn.params, of->axis, type(eqn.out[0]).rank()) : std::nullopt;
-    if (!batch || (own ? *own != with_axis(*of, batch->indices) : !is_before(eqn.in[1]))) return std::nullopt;
-    return with_axis(*of, batch->result);
-  }
-  // Of a product of each step's rows with what is the same at each, which makes few numbers of a row.
-  std::optional<StepsIn> steps_of_product(const Eqn& eqn) const {
-    constexpr double most_columns = 4;
-    if (eqn.numerics != Numerics::relaxed || !is_real(type(eqn.out[0]).dtype)) return {};
-    const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
-    if (form.contract_a.empty()) return {};
-    for (const bool swapped : {false, true}) {
-      const Var v = eqn.in[swapped ? 1 : 0], other = eqn.in[swapped ? 0 : 1];
-      const auto own = steps(v);
-      if (!own || own->chunk || steps(other) || !is_before(other)) continue;
-      const auto &free = swapped ? form.free_b : form.free_a, &columns = swapped ? form.free_a : form.free_b;
-      const auto place = std::ranges::find(free, own->axis);
-      double count = 1;
-      for (const std::int64_t axis : columns) count *= estimate(type(other).shape[at(axis)]);
-      if (place == free.end() || count > most_columns) return {};
-      const std::size_t before = form.batch_a.size() + (swapped ? form.free_a.size() : 0);
-      return with_axis(*own, static_cast<std::int64_t>(before) + (place - free.begin()));
-    }
-    return {};
-  }
-  // Of as many steps of two arrays, those that come later in the loop.
-  std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
-    constexpr std::int64_t most = 4;  // steps that it holds what they made
-    if (a.axis != b.axis || a.chunk || b.chunk || a.count != b.count || a.stride != b.stride) return {};
-    const auto apart = (a.first - b.first).try_value();
-    if (!apart || std::abs(*apart) > most) return {};
-    return (*apart > 0) != reverse_ ? a : b;
-  }
-  // Where the steps lie in the result of what gives step t of it from step t of its operands.
-  std::optional<StepsIn> steps_along(const Eqn& eqn) const {
-    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
-    if (eqn.op == &gather_op()) return steps_of_gather(eqn);
-    if (is_product(*eqn.op)) return steps_of_product(eqn);
-    std::optional<StepsIn> steps;
-    for (Var v : eqn.in) {
-      const auto own = this->steps(v);
-      if (!own && !is_before(v)) return std::nullopt;
-      if (own && steps && own != steps) {
-        const auto both = is_elementwise(eqn) ? of_later(*own, *steps) : std::nullopt;
-        if (!both) return std::nullopt;
-        steps = both;
-      } else if (own) {
-        steps = own;
-      }
-    }
-    const Type &from = type(eqn.in[0]), &out = type(eqn.out[0]);
-    if (!out.is_array()) return std::nullopt;
-    const std::int64_t axis = steps->axis;
-    if (eqn.op == &reshape_op()) {
-      const Dim elements = step_shape(from.shape, *steps).elements();
-      steps = parts_along(out.shape, elements_before(from.shape, at(axis)), *steps);
-      if (steps && step_shape(out.shape, *steps).elements() != elements) return std::nullopt;
-    } else if (eqn.op == &slice_op()) {
-      const SliceForm form = slice_form(eqn.params);
-      if (out.shape[at(axis)] != from.shape[at(axis)]) {
-        if (steps->chunk || !form.start[at(axis)].known() || !out.shape[at(axis)].known() ||
-            !from.shape[at(axis)].known())
-          return std::nullopt;
-        steps->first = steps->first + form.start[at(axis)] * steps->stride;
-        steps->count = out.shape[at(axis)];
-        steps->stride *= form.stride[at(axis)];
-      } else if (form.stride[at(axis)] != 1) {
-        return std::nullopt;
-      }
-    } else if (eqn.op == &reverse_op()) {
-      if (std::ranges::count(reversed_axes(eqn.params), axis) > 0) {
-        if (steps->chunk || !steps->count.known() || !steps->first.known()) return std::nullopt;
-        steps->first = steps->first + (steps->count - 1) * steps->stride;
-        steps->stride = -steps->stride;
-      }
-    } else if (const auto to = axis_in_result(program_, eqn, eqn.in[0], axis)) {
-      steps->axis = *to;
-    } else {
-      return std::nullopt;
-    }
-    return steps;
   }
 
   const Program& program_;

@@ -190,8 +190,18 @@ Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) co
   return result;
 }
 
-Array RunningSums::finish(std::span<const Array> state, FunctionRef<Array(Var)> row) const {
-  const auto row_of = [&](Var v) { return convert(row(v), dtype_); };
+Array RunningSums::finish(std::span<const Array> state, std::span<const std::size_t> maker,
+                          const Replay& replay) const {
+  // What a broadcast has for each row, or, in the wider space, for each element of the result.
+  const auto row_of = [&](Var v) {
+    const Program& program = replay.program();
+    const Eqn& eqn = program.eqns()[maker[v]];
+    const auto& wider = waits_->sum.wider;
+    const bool in_wider = wider && program.type(v).shape == wider->shape;
+    return convert(of_rows(eqn, replay.get(eqn.in[0]), in_wider ? wider->axes : waits_->first.axes,
+                           in_wider ? result_.shape : rows_),
+                   dtype_);
+  };
   const Array centre = centre_of(state[0]);
   Array all;
   std::size_t at_state = 1;

@@ -1,7 +1,6 @@
 // Sums that wait for a maximum or a mean, as streams: around the largest element so far, or the mean so far.
 #pragma once
 
-#include "tenon/base/function_ref.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/streams.h"
 
@@ -17,10 +16,8 @@ class RunningSums {
   RunningSums(const StreamEnd& end, const Replay& replay);
 
   Stream stream() const;  // whose finish is this one's
-  // `row`: what a broadcast has for each row, or, in a wider space, for each element of the result.
-  Array finish(std::span<const Array> state, FunctionRef<Array(Var broadcast)> row) const;
-  const Shape& rows() const { return rows_; }     // of the elements, without the axes that are reduced
-  const Type& result() const { return result_; }  // before the sum's other axes are
+  // Where the sum's eqn stood.
+  Array finish(std::span<const Array> state, std::span<const std::size_t> maker, const Replay& replay) const;
 
  private:
   struct Step;

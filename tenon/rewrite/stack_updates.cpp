@@ -5,196 +5,17 @@
 #include <map>
 #include <set>
 
-#include "tenon/kernel/analysis/index_ranges.h"
 #include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/control/loop_edit.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
-#include "tenon/ops/structure/table.h"
+#include "tenon/rewrite/step_numbers.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
 namespace {
-
-using kernel::Affine;
-using kernel::Expr;
-
-constexpr std::uint32_t element = 0;  // the variable: which element of xs and stacks a step reads and writes
-constexpr int most_ops = 400;         // that are looked at for one number
-constexpr std::size_t most_depth = 64;
-
-bool is_number(const Type& t) { return t.is_array() && t.rank() == 0 && is_integer(t.dtype); }
-
-// A Program with the sizes that its variables stand for. Of the body of a loop: its carries are the inputs from
-// `first_carry` on.
-struct Level {
-  const Program& program;
-  std::vector<const Eqn*> makers;
-  SizeBinding sizes;
-  std::size_t first_carry = 0, carries = 0;
-  Type type(Var v) const { return substitute(program.type(v), sizes); }
-  // Whether one is a carry, and the other what it becomes.
-  bool is_carried(Var before, Var after) const {
-    const auto inputs = program.inputs().subspan(first_carry, carries);
-    const auto at = std::ranges::find(inputs, before);
-    return at != inputs.end() && program.outputs()[static_cast<std::size_t>(at - inputs.begin())] == after;
-  }
-  Params params(const Eqn& eqn) const {
-    return sizes.empty() ? eqn.params : eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes); });
-  }
-};
-
-// Numbers in the body of a loop as expressions of the element of its step.
-class StepNumbers {
- public:
-  StepNumbers(const Level& around, const Eqn& loop, const LoopParams& p)
-      : around_(around),
-        loop_(loop),
-        roles_(p),
-        steps_(*p.length),
-        body_{*p.body, makers_of(*p.body), loop_sizes(*p.body, p.body_sizes)},
-        ranges_{{element, kernel::below(steps_)}},
-        input_of_(p.body->vars()) {
-    for (std::size_t i = 0; i < body_.program.inputs().size(); ++i) input_of_[body_.program.inputs()[i]] = i;
-    const Expr at = kernel::variable(element);
-    const Expr step = p.reverse ? kernel::size(steps_ - 1) - at : at;
-    for (std::size_t k = 0; k < roles_.carries; ++k) count(k, step);
-  }
-
-  const Level& body() const { return body_; }
-  const Dim& steps() const { return steps_; }
-
-  // Which carry an input of the body is.
-  std::optional<std::size_t> carry(Var input) const {
-    const std::size_t at = input_of_[input];
-    return roles_.is_carry(at) ? std::optional(at - roles_.consts) : std::nullopt;
-  }
-  // The single element of an array of the body.
-  std::optional<Affine> number(Var v) { return folded(body_, v); }
-  // Whether all elements of an array of the body are true, or false.
-  std::optional<bool> truth(Var v) {
-    begin();
-    std::vector<Expr> any;
-    for (std::size_t i = 0; i < body_.program.type(v).rank(); ++i) any.push_back(unknown(DType::i64));
-    return kernel::truth_of(kernel::FoldIndices(ranges_, AnySizes::most)(value(body_, v, any)));
-  }
-
- private:
-  // A carry that grows by the same number in each step: by induction, if it does so in the first.
-  void count(std::size_t k, const Expr& step) {
-    const Var given = loop_.in[roles_.consts + k], before = body_.program.inputs()[roles_.consts + k];
-    const Var after = body_.program.outputs()[k];
-    if (!is_number(body_.program.type(before))) return;
-    const auto first = folded(around_, given);
-    if (!first || !first->terms.empty()) return;
-    const auto at_step = [&](const Expr& e) { return kernel::convert(body_.program.type(before).dtype, e); };
-    assume(before, at_step(kernel::size(first->constant)));
-    const auto second = folded(body_, after);
-    if (second && second->terms.empty()) {
-      const Dim by = second->constant - first->constant;
-      const auto number = [&](const Expr& steps_done) {
-        return kernel::size(first->constant) + kernel::size(by) * steps_done;
-      };
-      assume(before, at_step(number(step)));
-      const auto next = folded(body_, after);
-      if (next && next == kernel::affine(number(step + Expr(std::int64_t(1))))) return;
-    }
-    counted_.erase(before);
-    known_.clear();
-  }
-  void assume(Var carry, const Expr& e) {
-    counted_[carry] = e;
-    known_.clear();  // what was made of it
-  }
-
-  std::optional<Affine> folded(const Level& level, Var v) {
-    begin();
-    const Type type = level.type(v);
-    if (!type.is_array() || !is_integer(type.dtype)) return std::nullopt;
-    const std::vector<Expr> only(type.rank(), Expr(std::int64_t(0)));
-    const Expr wide = kernel::convert(DType::i64, value(level, v, only));
-    return kernel::affine(kernel::FoldIndices(ranges_, AnySizes::most)(wide));
-  }
-
-  void begin() {
-    ops_ = 0;
-    depth_ = 0;
-  }
-  Expr unknown(DType dtype) { return kernel::variable(++unknowns_, dtype); }
-
-  Expr value(const Level& level, Var v, std::span<const Expr> index) {
-    const Type type = level.type(v);
-    if (!index.empty()) return made(level, v, type, index);
-    const auto key = std::pair(&level, v);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    const Expr e = made(level, v, type, index);
-    known_.emplace(key, e);
-    return e;
-  }
-  Expr made(const Level& level, Var v, const Type& type, std::span<const Expr> index) {
-    if (const Eqn* eqn = level.makers[v]) return computed(level, *eqn, type, index);
-    if (&level == &body_) {
-      if (const auto found = counted_.find(v); found != counted_.end()) return found->second;
-      const auto at =
-          static_cast<std::size_t>(std::ranges::find(body_.program.inputs(), v) - body_.program.inputs().begin());
-      if (roles_.is_const(at)) return value(around_, loop_.in[at], index);
-      if (roles_.is_xs(at) && around_.program.type(loop_.in[at]).is_array()) {
-        std::vector<Expr> row{kernel::variable(element)};
-        row.insert(row.end(), index.begin(), index.end());
-        return value(around_, loop_.in[at], row);
-      }
-    }
-    return unknown(type.dtype);
-  }
-  Expr computed(const Level& level, const Eqn& eqn, const Type& type, std::span<const Expr> index) {
-    const bool whole = is_integer(type.dtype) || type.dtype == DType::bool_;
-    if (!whole || ops_ >= most_ops || depth_ >= most_depth) return unknown(type.dtype);
-    if (eqn.op == &table_op()) return of_table(eqn, type, index);
-    const auto* element_of = rule_of<LowerElement>(*eqn.op);
-    if (element_of == nullptr || eqn.out.size() != 1) return unknown(type.dtype);
-    ++ops_, ++depth_;
-    std::vector<Type> in;
-    for (const Var x : eqn.in) in.push_back(level.type(x));
-    const Params params = level.params(eqn);
-    const std::vector<Type> out{type};
-    const Expr e = element_of->rule(
-        {params, in, out, index,
-         [&](std::size_t operand, std::span<const Expr> at) { return value(level, eqn.in[operand], at); },
-         [](const Dim&) {}});
-    --depth_;
-    return e;
-  }
-  // Numbers that go up or down by as much each.
-  Expr of_table(const Eqn& eqn, const Type& type, std::span<const Expr> index) {
-    if (index.size() != 1 || !is_integer(type.dtype)) return unknown(type.dtype);
-    const CompileTime no_trace;  // the numbers are wanted now
-    const Buffer numbers = convert(Array(table_array(eqn.params)), DType::i64).to_buffer();
-    const std::int64_t n = numbers.elements(), *values = numbers.as<std::int64_t>();
-    if (n == 0) return unknown(type.dtype);
-    const auto apart = [&](std::int64_t i) {
-      return static_cast<std::uint64_t>(values[i]) - static_cast<std::uint64_t>(values[i - 1]);
-    };
-    for (std::int64_t i = 2; i < n; ++i)
-      if (apart(i) != apart(1)) return unknown(type.dtype);
-    const Expr by(n > 1 ? static_cast<std::int64_t>(apart(1)) : 0);
-    return kernel::convert(type.dtype, Expr(values[0]) + by * index[0]);
-  }
-
-  const Level& around_;
-  const Eqn& loop_;
-  const LoopRoles roles_;
-  const Dim steps_;
-  const Level body_;
-  const kernel::IndexRanges ranges_;
-  std::vector<std::size_t> input_of_;
-  std::map<Var, Expr> counted_;  // carries of the body
-  std::map<std::pair<const Level*, Var>, Expr> known_;
-  std::uint32_t unknowns_ = element;
-  int ops_ = 0;
-  std::size_t depth_ = 0;
-};
 
 // All rows along one axis, as many in each step, one after the other.
 struct Rows {
@@ -225,7 +46,7 @@ struct Written {
 // their order: they are xs. `is_read`: of each result of the loop.
 class Search {
  public:
-  Search(const Level& around, const Eqn& loop, const LoopParams& p, std::vector<bool> is_read)
+  Search(const LoopLevel& around, const Eqn& loop, const LoopParams& p, std::vector<bool> is_read)
       : p_(p), roles_(p), body_(*p.body), is_read_(std::move(is_read)) {
     if (p.cond || !p.length || p.lanes || p.checkpoints || *p.length == Dim(0)) return;
     try {
@@ -259,7 +80,7 @@ class Search {
   bool is_decided(const Eqn& eqn) const { return eqn.out.size() == 1 && decided_.contains(eqn.out[0]); }
 
  private:
-  void search(const Level& around, const Eqn& loop) {
+  void search(const LoopLevel& around, const Eqn& loop) {
     bool updates = false;
     std::vector<const Eqn*> reads;
     const std::set<Var> consts(body_.inputs().begin(), body_.inputs().begin() + p_.consts);
@@ -292,7 +113,7 @@ class Search {
     choose_direction();
   }
 
-  void write(std::size_t k, const Level& around, const Eqn& loop) {
+  void write(std::size_t k, const LoopLevel& around, const Eqn& loop) {
     const Var before = body_.inputs()[roles_.consts + k];
     const auto found = all_rows(k);
     if (!found || reads_[before] != 1) return write_part(k, around, loop);
@@ -316,7 +137,7 @@ class Search {
   }
   // Rows of an array that is made for the loop, most of them, row by row, by one update; steps may read rows that steps
   // before them have written. The stack is made in its place among the others.
-  void write_part(std::size_t k, const Level& around, const Eqn& loop) {
+  void write_part(std::size_t k, const LoopLevel& around, const Eqn& loop) {
     constexpr std::int64_t furthest = 4;
     const Var before = body_.inputs()[roles_.consts + k], after = decided(body_.outputs()[k]);
     const Eqn* update = numbers_->body().makers[after];
@@ -364,7 +185,7 @@ class Search {
   std::optional<RowOfStep> row_of_step(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
     const auto at = numbers_->number(eqn.in[number]);
     if (axis != 0 || count != Dim(1) || !at || at->terms.size() != 1) return {};
-    const auto by = at->coefficient(element).try_value(), first = at->constant.try_value();
+    const auto by = at->coefficient(step_element).try_value(), first = at->constant.try_value();
     if (!first || !by || (*by != 1 && *by != -1)) return {};
     return RowOfStep{*first, *by};
   }
@@ -433,8 +254,8 @@ class Search {
   std::optional<Rows> rows_of(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
     if (!count.known() || count.value() < 1) return std::nullopt;
     const auto at = numbers_->number(eqn.in[number]);
-    if (!at || at->terms.size() != 1 || !at->terms.contains(element)) return std::nullopt;
-    const Dim by = at->coefficient(element), &n = numbers_->steps();
+    if (!at || at->terms.size() != 1 || !at->terms.contains(step_element)) return std::nullopt;
+    const Dim by = at->coefficient(step_element), &n = numbers_->steps();
     if (by != count && by != 0 - count) return std::nullopt;
     const bool backwards = by != count;
     const Dim first = backwards ? at->constant + by * (n - 1) : at->constant;
@@ -474,7 +295,8 @@ class Search {
       const Var v = body_.inputs()[i];
       if (!needed_[v]) continue;
       const auto number = numbers_->number(v);
-      if (body_.type(v).rank() != 0 || !number || number->terms.size() > number->terms.count(element)) return false;
+      if (body_.type(v).rank() != 0 || !number || number->terms.size() > number->terms.count(step_element))
+        return false;
     }
     return true;
   }
@@ -580,7 +402,7 @@ ProgramRef rewritten_in(const ProgramRef& program, std::size_t first_carry, std:
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("stack_updates")(program->hash())(first_carry)(carries).finish(), [&] {
-    const Level around{*program, makers_of(*program), {}, first_carry, carries};
+    const LoopLevel around{*program, makers_of(*program), {}, first_carry, carries};
     const std::vector<int> reads = reads_of(*program);
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {
