@@ -406,7 +406,7 @@ TEST(FloatParts, Examples) {
   EXPECT_EQ(tn::spacing(Array(-1.0)).item<double>(), -0x1p-52);
   EXPECT_THAT(of(tn::popcount(Array{3, -1})), are(2, 32));
   EXPECT_THAT(of(tn::countl_zero(Array{1, 0})), are(31, 32));
-  EXPECT_EQ(tn::mulhi(2000000000, 2000000000).item<std::int32_t>(), 931322574);
+  EXPECT_EQ(tn::mulhi(Array{2000000000}, 2000000000)(0).item<std::int32_t>(), 931322574);
   tn::expect_agreement([](const Array& x) { return tn::frexp(x).fraction; }, tn::numbers({2}, 0.3));
 }
 
