@@ -3,6 +3,8 @@
 import functools
 import inspect
 
+from tenon import _core
+
 
 def numbers_of(argnums, name):
     """(a list of ints, whether one alone was given)."""
@@ -20,7 +22,7 @@ def _number(n, name):
     try:
         return n.__index__()
     except AttributeError:
-        raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
+        raise _core.OptionError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
 def axis_text(name):

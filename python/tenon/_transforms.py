@@ -73,11 +73,11 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     static = _both(fun, static_argnums, static_argnames, "static")
     donated = _both(fun, donate_argnums, donate_argnames, "donate")
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
-        raise ValueError("jit: an argument is either static or donated, not both.")
+        raise _core.OptionError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
                        strict_in_place, strict_native, bool(inline), *_sizes(fun, sizes))
     if numerics not in ("relaxed", "strict"):
-        raise ValueError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
+        raise _core.OptionError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
     _core.set_rewrites(jitted, tuple(rewrites), numerics == "strict")
     functools.update_wrapper(jitted, fun)
     jitted._static = static
@@ -88,15 +88,15 @@ def _sizes(fun, sizes):
     """What `sizes` of jit says: a mode, and names of axes by an argument's number and by its name."""
     if isinstance(sizes, str):
         if sizes not in ("automatic", "fixed", "symbolic"):
-            raise ValueError(f"jit: sizes is 'automatic', 'fixed', 'symbolic' or a dict of names, not {sizes!r}.")
+            raise _core.OptionError(f"jit: sizes is 'automatic', 'fixed', 'symbolic' or a dict of names, not {sizes!r}.")
         return sizes, {}, {}
     if not isinstance(sizes, dict):
-        raise TypeError(f"jit: sizes is a str, or a dict from arguments to names of their axes, not {sizes!r}.")
+        raise _core.OptionError(f"jit: sizes is a str, or a dict from arguments to names of their axes, not {sizes!r}.")
     numbers, names = {}, {}
     for argument, axes in sizes.items():
         axes = (axes,) if isinstance(axes, str) else axes
         if not isinstance(axes, (tuple, list)) or not all(a is None or isinstance(a, str) for a in axes):
-            raise TypeError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
+            raise _core.OptionError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
         (names if isinstance(argument, str) else numbers)[argument] = tuple(axes)
     try:
         parameters = inspect.signature(fun).parameters.values()
@@ -109,7 +109,7 @@ def _sizes(fun, sizes):
         known = (any_name or argument in {p.name for p in parameters} if isinstance(argument, str)
                  else -len(positional) <= argument and (any_number or argument < len(positional)))
         if not known:
-            raise ValueError(f"jit: sizes names the argument {argument!r}, which the function does not have.")
+            raise _core.OptionError(f"jit: sizes names the argument {argument!r}, which the function does not have.")
     numbers = {n + len(positional) if n < 0 else n: axes for n, axes in numbers.items()}
     for name, axes in list(names.items()):
         if name in positional:
@@ -129,27 +129,27 @@ def _both(fun, nums, names, kind):
     names = [] if names is None else [names] if isinstance(names, str) else list(names)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
+            raise _core.OptionError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (ValueError, TypeError):
         if any(n < 0 for n in nums):
-            raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
+            raise _core.OptionError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
         if names and kind == "donate":  # given by position, they would not be donated
-            raise ValueError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
+            raise _core.OptionError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
         return nums, names
     positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
     any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
     for n in nums:
         if not any_number and not -len(positional) <= n < len(positional):
-            raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
+            raise _core.OptionError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
     nums = [n for n in from_front(nums, len(positional)) if n >= 0]
     all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     without_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
     for name in names:
         if name not in all_names and (not any_name or name in without_names):
-            raise ValueError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
+            raise _core.OptionError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
     if not alone:
         return sorted(nums), sorted(names)
     by_name = [positional.index(name) for name in names if name in positional]
@@ -357,7 +357,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_n
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
-        raise TypeError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
+        raise _core.OptionError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
 
     def lanes(fun, in_axes, out_axes, args, kwargs):
         return _core.vmap(fun, in_axes, out_axes, axis_size, axis, args, kwargs)
