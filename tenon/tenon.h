@@ -39,6 +39,7 @@
 #include "tenon/api/quantiles.h"
 #include "tenon/api/ragged.h"
 #include "tenon/api/random.h"
+#include "tenon/api/raveling.h"
 #include "tenon/api/rearrange.h"
 #include "tenon/api/reductions.h"
 #include "tenon/api/ref.h"

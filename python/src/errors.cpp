@@ -97,6 +97,13 @@ void raise(const Error& error) {
 
 }  // namespace
 
+void throw_option_error(const std::string& text) {
+  // Made at once, where the user's frame is: Python makes exceptions that are set by class and text later.
+  const nb::object type = nb::module_::import_("tenon.errors").attr("OptionError"), error = type(text);
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
 void raise_caught() noexcept {
   try {
     throw;
@@ -113,8 +120,9 @@ void raise_caught() noexcept {
   }
 }
 
-void add_errors(nb::module_&) {
+void add_errors(nb::module_& module) {
   const nb::module_ classes = nb::module_::import_("tenon.errors");
+  module.attr("OptionError") = classes.attr("OptionError");  // by which the package raises it
   for (Kind& kind : kinds) kind.type = nb::object(classes.attr(kind.name)).release().ptr();
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
 #include "tenon/base/error.h"
 
 namespace tenon::python {
@@ -36,6 +38,9 @@ decltype(auto) asked_as(F&& f) {
     throw As(e.asked(), e.advice(), e.where());
   }
 }
+
+// OptionError, of the user's line: an option has a value that it cannot have.
+[[noreturn]] void throw_option_error(const std::string& text);
 
 // f() in a slot of a type: what it throws becomes Python's error, and `failure` is returned.
 template <class F, class Result = PyObject*>

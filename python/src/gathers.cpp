@@ -1,10 +1,12 @@
 // Slices read and written at indices, in their general form: what lax.gather and lax.scatter are made of.
 #include "gathers.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "errors.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
@@ -17,8 +19,7 @@ IndexMode index_mode_from(const std::string& text) {
   if (text == "clip") return IndexMode::clip;
   if (text == "fill" || text == "drop") return IndexMode::fill;
   if (text == "promise_in_bounds") return IndexMode::promise_in_bounds;
-  PyErr_Format(PyExc_ValueError, "mode: '%s' is none of 'clip', 'fill', 'drop' and 'promise_in_bounds'.", text.c_str());
-  throw nb::python_error();
+  throw_option_error(fmt::format("mode: '{}' is none of 'clip', 'fill', 'drop' and 'promise_in_bounds'.", text));
 }
 
 GatherOptions gather_options(const std::string& mode, nb::handle fill, const Array& x, bool sorted, bool unique) {

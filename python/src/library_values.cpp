@@ -2,12 +2,13 @@
 
 #include <nanobind/stl/string.h>
 
+#include "errors.h"
+
 namespace tenon::python {
 
 void throw_not_taken(const Asked& asked, const char* what, nb::handle given) {
   const std::string text = nb::cast<std::string>(nb::repr(given));
-  throw nb::type_error(
-      fmt::format("{}: {} is {}, which is no {}.", asked.function, asked.parameter, text, what).c_str());
+  throw_option_error(fmt::format("{}: {} is {}, which is no {}.", asked.function, asked.parameter, text, what));
 }
 
 void require_members(const Asked& asked, nb::handle given, std::size_t count) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "errors.h"
+
 namespace tenon::python {
 
 template <class Choice>
@@ -16,7 +18,7 @@ struct Named {
   Choice choice;
 };
 
-// The choice of this name. Throws ValueError that says what the function's argument may be: one of the choices, or
+// The choice of this name. Throws OptionError, which says what the function's argument may be: one of the choices, or
 // `otherwise`.
 template <class Choice, std::size_t n>
 Choice by_name(std::string_view function, std::string_view argument, const Named<Choice> (&choices)[n],
@@ -26,8 +28,7 @@ Choice by_name(std::string_view function, std::string_view argument, const Named
     if (name == each.name) return each.choice;
     all += fmt::format("{}'{}'", all.empty() ? "" : ", ", each.name);
   }
-  throw nanobind::value_error(
-      fmt::format("{}: {} is '{}'; it is one of {}{}.", function, argument, name, all, otherwise).c_str());
+  throw_option_error(fmt::format("{}: {} is '{}'; it is one of {}{}.", function, argument, name, all, otherwise));
 }
 
 }  // namespace tenon::python

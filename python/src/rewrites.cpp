@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "errors.h"
 #include "jit_entries.h"
 #include "operands.h"
 #include "rewrites.h"
@@ -91,9 +92,8 @@ std::vector<RuleRef> rules_of(nb::handle rules) {
   std::vector<RuleRef> all;
   for (nb::handle rule : nb::iter(rules)) {
     if (!nb::isinstance<PyRule>(rule))
-      throw nb::type_error(
-          fmt::format("rewrites: {} is no rule. Make one with tenon.rule(...).", nb::cast<std::string>(nb::repr(rule)))
-              .c_str());
+      throw_option_error(fmt::format("rewrites: {} is no rule. Make one with tenon.rule(...).",
+                                     nb::cast<std::string>(nb::repr(rule))));
     all.push_back(nb::cast<PyRule&>(rule).rule);
   }
   return all;

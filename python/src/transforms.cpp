@@ -10,6 +10,7 @@
 
 #include "call.h"
 #include "dtypes.h"
+#include "errors.h"
 #include "functions.h"
 #include "lists.h"
 #include "rooms.h"
@@ -311,18 +312,16 @@ nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vecto
 // Axes of a tree's leaves, as a prefix of it: ints, None, and containers of them.
 AxisTree axes_from(nb::handle axes, const char* option) {
   if (axes.is_none()) return none;
-  if (PyBool_Check(axes.ptr())) {
-    PyErr_Format(PyExc_TypeError, "vmap: %s must be an int, None, or a tree of them, not %R.", option, axes.ptr());
-    throw nb::python_error();
-  }
+  const auto refuse = [&] {
+    const std::string given = nb::cast<std::string>(nb::repr(axes));
+    throw_option_error(fmt::format("vmap: {} must be an int, None, or a tree of them, not {}.", option, given));
+  };
+  if (PyBool_Check(axes.ptr())) refuse();
   if (PyLong_Check(axes.ptr())) return nb::cast<std::int64_t>(axes);
   if (nb::hasattr(axes, "__index__")) return nb::cast<std::int64_t>(nb::object(axes.attr("__index__")()));
   Objects children;
   const TreeRef tree = flatten_once(axes, children);
-  if (tree->nodes()[0].kind == Node::Kind::leaf) {
-    PyErr_Format(PyExc_TypeError, "vmap: %s is an integer, None, or a tree of them, not %R.", option, axes.ptr());
-    throw nb::python_error();
-  }
+  if (tree->nodes()[0].kind == Node::Kind::leaf) refuse();
   std::vector<AxisTree> entries;
   for (const nb::object& child : children) entries.push_back(axes_from(child, option));
   return AxisTree(std::move(entries));
@@ -358,11 +357,9 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
   options.axis_name = std::move(axis_name);
   if (!size.is_none()) options.size = dim_from(size);
   return call_transformation("vmap", [&] {
-    if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size()) {
-      PyErr_Format(PyExc_ValueError, "vmap: in_axes has %zu entries, the function is called with %zu arguments.",
-                   options.in_axes.entries().size(), args.size());
-      throw nb::python_error();
-    }
+    if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size())
+      throw_option_error(fmt::format("vmap: in_axes has {} entries, the function is called with {} arguments.",
+                                     options.in_axes.entries().size(), args.size()));
     const std::vector<std::size_t> mapped = mapped_arguments(options.in_axes, args);
     FlatCall call("vmap", std::move(f), args, kwargs, mapped, true);
     if (options.in_axes.is_list()) {

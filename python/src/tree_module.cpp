@@ -3,11 +3,36 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "call.h"
+#include "functions.h"
+#include "tenon/api/raveling.h"
 #include "trees.h"
 
 namespace tenon::python {
 
 namespace {
+
+// From vectors to trees.
+struct Unraveling {
+  TreeRef tree;
+  api_detail::Raveling raveling;
+};
+
+nb::tuple ravel_pytree(nb::handle given) {
+  const FlatTree flat = flat_arrays("ravel_pytree", "the tree", given);
+  const auto names = [&] { return flat.tree->names(); };
+  std::optional<api_detail::Raveling> raveling;
+  const Array vector = call_op("ravel_pytree", [&] {
+    raveling = api_detail::Raveling::of_any("ravel_pytree", "the tree", flat.leaves, names);
+    return raveling->vector(flat.leaves).with_weak(false);
+  });
+  return nb::make_tuple(array_object(vector), Unraveling{flat.tree, *raveling});
+}
+nb::object unravel(const Unraveling& back, ArrayLike vector) {
+  const Array given = vector.array("unravel");
+  const Arrays leaves = call_op("unravel", [&] { return back.raveling.leaves_of_vector("unravel", given); });
+  return unflatten_arrays(*back.tree, leaves);
+}
 
 // A treedef as users hold it.
 struct PyTreeDef {
@@ -177,6 +202,8 @@ void add_trees(nb::module_& parent) {
       .def("__eq__", [](const PyTreeDef& a, nb::handle b) {
         return nb::isinstance<PyTreeDef>(b) && *a.tree == *nb::cast<const PyTreeDef&>(b).tree;
       });
+  nb::class_<Unraveling>(module, "Unraveling", "The function back of ravel_pytree.").def("__call__", unravel);
+  module.def("ravel_pytree", ravel_pytree);
   module.def("flatten", tree_flatten, nb::arg("tree"), nb::arg("is_leaf") = nb::none());
   module.def("unflatten", tree_unflatten, nb::arg("treedef"), nb::arg("leaves"));
   module.def("leaves", tree_leaves, nb::arg("tree"), nb::arg("is_leaf") = nb::none());

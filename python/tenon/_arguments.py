@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from tenon import tree
+from tenon import _core, tree
 from tenon.numpy._creation import asarray
 
 
@@ -25,7 +25,7 @@ def _number(n, name):
     try:
         return n.__index__()
     except AttributeError:
-        raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
+        raise _core.OptionError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
 def axis_text(name):
@@ -97,27 +97,27 @@ def completed(fun, nums, names, kind):
     names = [] if names is None else [names] if isinstance(names, str) else list(names)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
+            raise _core.OptionError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (ValueError, TypeError):
         if any(n < 0 for n in nums):
-            raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
+            raise _core.OptionError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
         if names and kind == "donate":  # given by position, they would not be donated
-            raise ValueError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
+            raise _core.OptionError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
         return nums, names
     positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
     any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
     for n in nums:
         if not any_number and not -len(positional) <= n < len(positional):
-            raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
+            raise _core.OptionError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
     nums = [n for n in from_front(nums, len(positional)) if n >= 0]
     all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     without_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
     for name in names:
         if name not in all_names and (not any_name or name in without_names):
-            raise ValueError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
+            raise _core.OptionError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
     if not alone:
         return sorted(nums), sorted(names)
     by_name = [positional.index(name) for name in names if name in positional]

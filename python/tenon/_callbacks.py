@@ -129,7 +129,7 @@ def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_meth
     """
     del sharding  # there is one device
     if vmap_method not in _batches:
-        raise ValueError(f"pure_callback: vmap_method is one of {list(_batches)}, not {vmap_method!r}.")
+        raise _core.OptionError(f"pure_callback: vmap_method is one of {list(_batches)}, not {vmap_method!r}.")
     return _call("pure_callback", callback, result_shape_dtypes, args, kwargs, _batches[vmap_method], False)
 
 

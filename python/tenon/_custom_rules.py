@@ -19,7 +19,7 @@ def _fixed(fun, numbers, names):
         parameters = list(inspect.signature(fun).parameters)
         unknown = [name for name in names if name not in parameters]
         if unknown:
-            raise ValueError(f"nondiff_argnames: the function has no argument {', '.join(unknown)}: it has {parameters}.")
+            raise _core.OptionError(f"nondiff_argnames: the function has no argument {', '.join(unknown)}: it has {parameters}.")
     return sorted({*numbers, *(parameters.index(name) for name in names)})
 
 

@@ -14,7 +14,7 @@ def schur(a, output="real"):
     [[2.0, 1.0], [0.0, 3.0]]
     """
     if output not in ("real", "complex"):
-        raise ValueError(f"schur: output is 'real' or 'complex', not {output!r}.")
+        raise _core.OptionError(f"schur: output is 'real' or 'complex', not {output!r}.")
     return _core.tn.linalg.schur(tnp.asarray(a), complex=output == "complex")
 
 
@@ -37,9 +37,9 @@ def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
     [[3.0, 0.0], [0.0, 2.0]]
     """
     if side not in ("right", "left"):
-        raise ValueError(f"polar: side is 'right' or 'left', not {side!r}.")
+        raise _core.OptionError(f"polar: side is 'right' or 'left', not {side!r}.")
     if method not in ("qdwh", "svd"):
-        raise ValueError(f"polar: method is 'qdwh' or 'svd', not {method!r}.")
+        raise _core.OptionError(f"polar: method is 'qdwh' or 'svd', not {method!r}.")
     return _core.tn.linalg.polar(tnp.asarray(a), left=side == "left")
 
 
@@ -106,7 +106,7 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     [[2.0]]
     """
     if method not in ("schur", "eigen"):
-        raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
+        raise _core.OptionError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
     return _core.tn.linalg.solve_sylvester(*(tnp.asarray(x) for x in (A, B, C)), by_eigenvectors=method == "eigen", tolerance=float(tol))
 
 
@@ -124,13 +124,13 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
     if d.dtype.name not in ("float32", "float64", "complex64", "complex128"):
         raise TypeError(f"eigh_tridiagonal: of float32, float64, complex64 and complex128, not {d.dtype}.")
     if select not in ("a", "i", "v"):
-        raise ValueError(f"eigh_tridiagonal: select is 'a', 'i' or 'v', not {select!r}.")
+        raise _core.OptionError(f"eigh_tridiagonal: select is 'a', 'i' or 'v', not {select!r}.")
     if select == "v":
         raise NotImplementedError("eigh_tridiagonal: select='v': data would decide a size.")
     if select == "i" and select_range is None:
-        raise ValueError("eigh_tridiagonal: select='i' wants a select_range.")
+        raise _core.OptionError("eigh_tridiagonal: select='i' wants a select_range.")
     if select == "i" and select_range[0] > select_range[1]:
-        raise ValueError(f"eigh_tridiagonal: select_range {tuple(select_range)} is empty.")
+        raise _core.OptionError(f"eigh_tridiagonal: select_range {tuple(select_range)} is empty.")
     a = tnp.diag(d) + (tnp.diag(e, -1) if e.size else 0)
     part = slice(None) if select == "a" else slice(select_range[0], select_range[1] + 1)
     if eigvals_only:

@@ -131,7 +131,7 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
     if policy is not None and not callable(policy):
-        raise TypeError(f"checkpoint: the policy is a function of an op, its operands and parameters, not {policy!r}.")
+        raise _core.OptionError(f"checkpoint: the policy is a function of an op, its operands and parameters, not {policy!r}.")
     arrays_of = of_arrays(fun, static_argnums, static_argnames)
     asked = None if policy is None or policy is nothing_saveable else _asked_of_ops(policy)
 

@@ -75,11 +75,11 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     static = completed(fun, static_argnums, static_argnames, "static")
     donated = completed(fun, donate_argnums, donate_argnames, "donate")
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
-        raise ValueError("jit: an argument is either static or donated, not both.")
+        raise _core.OptionError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
                        strict_in_place, strict_native, bool(inline), *_sizes(fun, sizes))
     if numerics not in ("relaxed", "strict"):
-        raise ValueError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
+        raise _core.OptionError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
     _core.set_rewrites(jitted, tuple(rewrites), numerics == "strict")
     functools.update_wrapper(jitted, fun)
     jitted._static = static
@@ -90,15 +90,15 @@ def _sizes(fun, sizes):
     """What `sizes` of jit says: a mode, and names of axes by an argument's number and by its name."""
     if isinstance(sizes, str):
         if sizes not in ("automatic", "fixed", "symbolic"):
-            raise ValueError(f"jit: sizes is 'automatic', 'fixed', 'symbolic' or a dict of names, not {sizes!r}.")
+            raise _core.OptionError(f"jit: sizes is 'automatic', 'fixed', 'symbolic' or a dict of names, not {sizes!r}.")
         return sizes, {}, {}
     if not isinstance(sizes, dict):
-        raise TypeError(f"jit: sizes is a str, or a dict from arguments to names of their axes, not {sizes!r}.")
+        raise _core.OptionError(f"jit: sizes is a str, or a dict from arguments to names of their axes, not {sizes!r}.")
     numbers, names = {}, {}
     for argument, axes in sizes.items():
         axes = (axes,) if isinstance(axes, str) else axes
         if not isinstance(axes, (tuple, list)) or not all(a is None or isinstance(a, str) for a in axes):
-            raise TypeError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
+            raise _core.OptionError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
         (names if isinstance(argument, str) else numbers)[argument] = tuple(axes)
     try:
         parameters = inspect.signature(fun).parameters.values()
@@ -111,7 +111,7 @@ def _sizes(fun, sizes):
         known = (any_name or argument in {p.name for p in parameters} if isinstance(argument, str)
                  else -len(positional) <= argument and (any_number or argument < len(positional)))
         if not known:
-            raise ValueError(f"jit: sizes names the argument {argument!r}, which the function does not have.")
+            raise _core.OptionError(f"jit: sizes names the argument {argument!r}, which the function does not have.")
     numbers = {n + len(positional) if n < 0 else n: axes for n, axes in numbers.items()}
     for name, axes in list(names.items()):
         if name in positional:
@@ -307,7 +307,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_n
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
-        raise TypeError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
+        raise _core.OptionError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
 
     def lanes(fun, in_axes, out_axes, args, kwargs):
         return _core.vmap(fun, in_axes, out_axes, axis_size, axis, args, kwargs)

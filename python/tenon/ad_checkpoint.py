@@ -15,5 +15,5 @@ def checkpoint_name(x, name):
     Array(2., dtype=float64)
     """
     if not isinstance(name, str):
-        raise TypeError(f"checkpoint_name: the name is a str, not {name!r}.")
+        raise _core.OptionError(f"checkpoint_name: the name is a str, not {name!r}.")
     return tree.map(lambda leaf: _core.checkpoint_name(leaf, name), x)

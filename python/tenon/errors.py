@@ -2,9 +2,22 @@
 
 import builtins
 
+_AT = "\n  at "
+
 
 class Error(Exception):
-    """What the library says is wrong: what was asked, of which op, with which operands, and what to do."""
+    """What the library says is wrong: what was asked, of which op, with which operands, on which line, and what to do."""
+
+    def __init__(self, *args):
+        from tenon import _core
+
+        super().__init__(*args)
+        self._line = "" if _AT in super().__str__() else _core.user_line()  # the library's own errors have theirs
+
+    def __str__(self):
+        text = super().__str__()
+        said, end, advice = text.partition("\n")
+        return f"{said}{_AT}{self._line}{end}{advice}" if text and self._line else text
 
 
 class ShapeError(Error, ValueError, TypeError, IndexError):
@@ -13,6 +26,10 @@ class ShapeError(Error, ValueError, TypeError, IndexError):
 
 class DTypeError(Error, TypeError, ValueError):
     """Element types do not fit, or what is given is no array."""
+
+
+class OptionError(Error, ValueError, TypeError):
+    """An option has a value that it cannot have."""
 
 
 class TreeError(Error, ValueError, TypeError):

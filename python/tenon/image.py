@@ -38,7 +38,7 @@ _methods = {
 
 def _method(asker, name):
     if name not in _methods:
-        raise ValueError(f"{asker}: the method {name!r} is none of {', '.join(_methods)}.")
+        raise _core.OptionError(f"{asker}: the method {name!r} is none of {', '.join(_methods)}.")
     return _methods[name]
 
 

@@ -44,7 +44,7 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
     [1.0, 2.0]
     """
     if trans not in (0, 1, 2, "N", "T", "C"):
-        raise ValueError(f"Invalid 'trans' value {trans}")
+        raise _core.OptionError(f"Invalid 'trans' value {trans}")
     a = tnp.asarray(a)
     b, shaped = _columns(a, b)
     return shaped(_core.tn.triangular_solve(a, b, left_side=True, lower=bool(lower), transpose_a=trans not in (0, "N"),
@@ -96,7 +96,7 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     factors, pivots = lu_and_piv
     factors = tnp.asarray(factors)
     if trans not in (0, 1, 2):
-        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+        raise _core.OptionError(f"'trans' value must be 0, 1, or 2, got {trans}")
     b, shaped = _columns(factors, b)
     return shaped(_core.tn.linalg.lu_solve(factors, tnp.asarray(pivots), b, transpose=trans != 0, conjugate=trans == 2))
 
@@ -120,7 +120,7 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a
     [[-3.0]]
     """
     if mode not in ("right", "left"):
-        raise ValueError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
+        raise _core.OptionError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
     q, *others = (_core.tn.linalg.pivoted_qr if pivoting else _core.tn.linalg.qr)(tnp.asarray(a), full_matrices=False)
     c = tnp.asarray(c)
     q = _core.conj(q) if conjugate else q
@@ -257,7 +257,7 @@ def convolution_matrix(a, n, mode="full"):
     if a.ndim < 1 or a.shape[-1] == 0:
         raise ValueError("len(a) must be at least 1.")
     if mode not in ("full", "valid", "same"):
-        raise ValueError(f"mode must be one of ('full', 'valid', 'same'), but got {mode!r}")
+        raise _core.OptionError(f"mode must be one of ('full', 'valid', 'same'), but got {mode!r}")
     m = a.shape[-1]
     zeros = tnp.zeros((*a.shape[:-1], n - 1), a.dtype)
     whole = toeplitz(tnp.concatenate([a, zeros], -1), tnp.concatenate([a[..., :1], zeros], -1))
@@ -346,7 +346,7 @@ def invhilbert(n):
 def _pascal(n, kind, sign):
     n = operator.index(n)
     if kind not in (None, "symmetric", "lower", "upper"):
-        raise ValueError(f"kind must be 'symmetric', 'lower', or 'upper', not {kind!r}.")
+        raise _core.OptionError(f"kind must be 'symmetric', 'lower', or 'upper', not {kind!r}.")
     lower = np.array([[sign ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)], float).reshape(n, n)
     return lower.T if kind == "upper" else lower, kind in (None, "symmetric")
 
@@ -410,10 +410,10 @@ def dft(n, scale=None, *, dtype=None):
     """
     n = operator.index(n)
     if scale not in (None, "sqrtn", "n"):
-        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
+        raise _core.OptionError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
     dtype = _dtypes.default("c") if dtype is None else tnp.dtype(dtype)
     if dtype.kind != "c":
-        raise ValueError(f"dft: dtype must be complex, not {dtype}.")
+        raise _core.OptionError(f"dft: dtype must be complex, not {dtype}.")
     at = np.arange(n)
     made = np.exp(-2j * np.pi / max(n, 1) * (np.outer(at, at) % max(n, 1)))
     made = made / {None: 1.0, "sqrtn": math.sqrt(max(n, 1)), "n": max(n, 1)}[scale]

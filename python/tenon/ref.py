@@ -21,7 +21,7 @@ def new_ref(init_val, *, memory_space=None, kind=None):
     """
     del memory_space
     if kind not in (None, "no_grad_no_remat"):
-        raise ValueError(f"new_ref: kind is None or 'no_grad_no_remat', not {kind!r}.")
+        raise _core.OptionError(f"new_ref: kind is None or 'no_grad_no_remat', not {kind!r}.")
     return _core.new_ref(init_val, kind is not None)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tenon import tree
+from tenon import _core, tree
 from tenon._transforms import jvp, vjp
 from tenon.numpy._creation import asarray
 
@@ -119,7 +119,7 @@ def check_grads(f, args, order, modes=("fwd", "rev"), atol=None, rtol=None, eps=
     """
     args, modes = tuple(args), (modes,) if isinstance(modes, str) else tuple(modes)
     if unknown := set(modes) - {"fwd", "rev"}:
-        raise ValueError(f"check_grads: modes are 'fwd' and 'rev', not {sorted(unknown)[0]!r}.")
+        raise _core.OptionError(f"check_grads: modes are 'fwd' and 'rev', not {sorted(unknown)[0]!r}.")
 
     def check(g, args, order, err_msg):
         if "fwd" in modes:

@@ -80,10 +80,18 @@ def test_reduce_precision():
         lax.reduce_precision(1, 5, 3)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
 def test_mulhi(dtype):
     info = np.iinfo(dtype)
-    values = [info.min, info.max, 0, 1, 7, info.max // 3, info.min // 5]
+    values = [info.min, info.max, 0, 1, 7, info.max // 3, info.min // 5, info.max // 2 + 1, *([-1] if info.min else [])]
     x, y = [np.array(a, dtype) for a in zip(*[(a, b) for a in values for b in values])]
     want = [int(a) * int(b) >> info.bits for a, b in zip(x, y)]
-    assert lax.mulhi(x, y).tolist() == want
+    for f in (lax.mulhi, tn.jit(lax.mulhi), tn.vmap(lax.mulhi), tn.jit(tn.vmap(lax.mulhi))):
+        assert f(x, y).tolist() == want and f(x, y).dtype == dtype
+    assert lax.mulhi(x[3], y[3]).shape == () and lax.mulhi(x[:0], y[:0]).shape == (0,)
+
+
+def test_mulhi_errors():
+    for x, y in ((1.0, 2.0), (tnp.int32(1), tnp.int64(1)), (True, False)):
+        with pytest.raises(TypeError, match="mulhi"):
+            lax.mulhi(x, y)

@@ -86,6 +86,22 @@ def test_in_loops():
     assert np.allclose(steps(1.0), np.sin(np.sin(1) + 1) + 1)
 
 
+def test_in_branches_and_loops_whose_lanes_part():
+    f, seen = cosine_in_lanes()
+
+    def branch(x):
+        return lax.cond(x > 0.5, f, lambda v: v, x)
+
+    def until(f):
+        return lambda x: lax.while_loop(lambda c: c < 2.0, lambda c: c + abs(f(c)) + 0.1, x)
+
+    for run in (tn.vmap, lambda f: tn.jit(tn.vmap(f))):
+        assert np.allclose(run(branch)(XS), np.where(XS > 0.5, np.cos(XS), XS))
+        assert np.allclose(run(until(f))(XS), tn.vmap(until(tnp.cos))(XS))
+    slopes = tn.grad(lambda x: tnp.sum(tn.vmap(branch)(x)))(XS)
+    assert np.allclose(slopes, np.where(XS > 0.5, -np.sin(XS), 1)) and {lanes for lanes, _, _ in seen} == {3}
+
+
 def test_sequential():
     g = sequential_vmap(lambda x, y: (x * y, y + 1))
     ys = np.array([1.0, 2.0, 3.0])

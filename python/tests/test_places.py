@@ -1,6 +1,7 @@
 """Errors name the function that was called, what it was given, and the caller's line: none of the library's own lines."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import pytest
 import tenon as tn
 import tenon.numpy as tnp
 from tenon import _core, image, lax, nn, optim, random
-from tenon.scipy import ndimage, signal
+from tenon.scipy import interpolate, linalg, ndimage, signal, stats
+from tenon.scipy.optimize import minimize
+from tenon.scipy.sparse.linalg import gmres
 
 KEY, ONES = random.key(0), tnp.ones
 ADAM = optim.adam(1e-3)
@@ -95,6 +98,60 @@ def test_choices_that_are_none_name_the_function():
         with pytest.raises(ValueError) as caught:
             call()
         assert str(caught.value).startswith(said)
+
+
+def jitted(**options):
+    return tn.jit(lambda x: x, **options)
+
+
+X, M = ONES(3), ONES((3, 3))
+OPTIONS = [
+    lambda: tnp.quantile(X, 0.5, method="x"), lambda: tnp.pad(X, 1, mode="x"), lambda: tnp.take(X, 0, mode="x"),
+    lambda: tnp.convolve(X, X, mode="x"), lambda: tnp.searchsorted(X, X, side="x"), lambda: tnp.sort(X, kind="x"),
+    lambda: tnp.meshgrid(X, indexing="x"), lambda: tnp.packbits(tnp.zeros(8, bool), bitorder="x"), lambda: tnp.zeros(3, device="gpu"),
+    lambda: tnp.put(X, 0, 1), lambda: tnp.ravel_multi_index((tnp.array([1]),), (3,), mode="x"), lambda: tnp.linalg.qr(M, mode="x"),
+    lambda: tnp.linalg.eigh(M, UPLO="x"), lambda: tnp.linalg.slogdet(M, method="x"), lambda: tnp.linalg.norm(M, ord="x"),
+    lambda: tnp.unwrap(X, period="x"), lambda: tnp.diff(X, n=-1), lambda: tnp.tensordot(M, M, axes="x"),
+    lambda: linalg.qr(M, mode="x"), lambda: linalg.schur(M, output="x"), lambda: linalg.polar(M, side="x"),
+    lambda: linalg.svd(M, lapack_driver="x"), lambda: linalg.toeplitz(X, X) @ linalg.pascal(3, kind="x"), lambda: linalg.dft(3, scale="x"),
+    lambda: linalg.convolution_matrix(X, 3, mode="x"), lambda: linalg.solve(M, X, assume_a="x"), lambda: linalg.lu_solve(linalg.lu_factor(M), X, trans=5),
+    lambda: signal.convolve(X, X, mode="x"), lambda: signal.convolve(X, X, method="x"), lambda: signal.welch(ONES(9), detrend="x"),
+    lambda: signal.welch(ONES(9), scaling="x"), lambda: stats.rankdata(X, method="x"), lambda: stats.mode(X, nan_policy="x"),
+    lambda: lax.fft(X, "x", (3,)), lambda: lax.conv_general_dilated(ONES((1, 1, 3)), ONES((1, 1, 1)), (1,), "x"),
+    lambda: lax.scan(lambda c, x: (c, x), 0.0, X, unroll=-1), lambda: lax.padtype_to_pads((3,), (1,), (1,), 3),
+    lambda: X.at[0].get(mode="x"), lambda: X.at[0].set(1.0, mode="x"), lambda: image.resize(M, (2, 2), "x"),
+    lambda: nn.standardize(X, algorithm="x"), lambda: nn.initializers.variance_scaling(1.0, "x", "normal"),
+    lambda: random.key(0, impl="x"), lambda: random.gumbel(KEY, (3,), mode="x"), lambda: random.poisson(KEY, 3.0, dtype=float),
+    lambda: minimize(lambda x: x @ x, X, method="x"), lambda: minimize(lambda x: x @ x, X, method="BFGS", options={"x": 1}),
+    lambda: gmres(M, X, solve_method="x"), lambda: jitted(numerics="x"), lambda: jitted(sizes="x"), lambda: jitted(sizes=3),
+    lambda: jitted(static_argnums=4), lambda: jitted(static_argnums="x"), lambda: jitted(static_argnames="y"), lambda: jitted(rewrites=[3])(X),
+    lambda: tn.vmap(lambda x: x, in_axes="x")(X), lambda: tn.vmap(lambda x: x, out_axes="x")(X), lambda: tn.vmap(lambda x: x, in_axes=(0, 0))(X),
+    lambda: tn.grad(lambda x: x, argnums="x")(1.0), lambda: tn.new_ref(X, kind="x"), lambda: tnp.sum(X, where=X),
+    lambda: tn.pure_callback(lambda x: x, X, X, vmap_method="x"), lambda: tn.checkpoint(lambda x: x, policy=3)(X),
+    lambda: interpolate.RegularGridInterpolator((X,), X, method="x"), lambda: tnp.histogram_bin_edges(X, bins="x"),
+]
+
+
+@pytest.mark.parametrize("call", OPTIONS, ids=range(len(OPTIONS)))
+def test_wrong_options_name_the_line_that_gave_them(call):
+    lines, first = inspect.getsourcelines(call)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    said = [line for line in str(caught.value).split("\n") if line.startswith(f"  at {__file__}:")]
+    # That of the call, or of what it calls in this file.
+    assert said and isinstance(caught.value, tn.errors.Error), repr(caught.value)
+    assert int(said[0].rpartition(":")[2]) in {*range(first, first + len(lines)), jitted.__code__.co_firstlineno + 1}
+
+
+def test_errors_of_options_are_kept_and_copied():
+    with pytest.raises(tn.errors.OptionError) as caught:
+        tnp.convolve(X, X, mode="x")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and str(again).count("\n  at ") == 1
+    assert isinstance(again, ValueError) and isinstance(again, TypeError)
+    with pytest.raises(tn.errors.ParseError, match=rf"^deserialize: .*\n  at {__file__}:\d+$"):
+        tn.export.deserialize(b"no export")
+    assert str(tn.errors.ShapeError("a\n  at b:1\n  c")) == "a\n  at b:1\n  c" and str(tn.errors.Error()) == ""
 
 
 @pytest.mark.parametrize("draw", [random.gamma, random.loggamma, random.dirichlet, random.poisson, random.chisquare, random.t,

@@ -40,6 +40,20 @@ def test_solve():
         linalg.solve(A, b, assume_a="banded")
 
 
+def test_beta_functions_beside_poles():
+    theirs = pytest.importorskip("scipy.special")
+    values = np.array([-7, -3, -2.5, -2, -1.5, -1, -0.5, -0.0, 0.0, 0.5, 1, 1.5, 2, 3, 5, 40, np.inf])
+    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    for name in ("beta", "betaln"):
+        wanted, f = getattr(theirs, name)(a, b), getattr(special, name)
+        for got in (f(a, b), tn.jit(f)(a, b), f(a.astype(np.float32), b.astype(np.float32))):
+            near = np.isclose(got, wanted, 1e-13 if got.dtype == np.float64 else 2e-6, 1e-14, equal_nan=True)
+            assert near.all(), [(name, *row) for row in zip(a[~near], b[~near], np.asarray(got)[~near], wanted[~near])]
+    # Where scipy has infinities for numbers beyond its integers, and of NaN.
+    assert np.isclose(special.beta(-3e9, 2.0), 1 / (3e9 * (3e9 - 1)), 1e-12, 0)
+    assert np.isnan(special.beta(np.nan, np.array([-2.0, -1.5, 0.0, 2.0]))).all()
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (4, 4), (6, 3), (2, 4, 3), (0, 2)])
 @pytest.mark.parametrize("of_complex", [False, True])
 def test_qr_with_pivoting(shape, of_complex):

@@ -321,6 +321,25 @@ def test_logarithms(dtype):
     assert np.isnan(slinalg.logm(np.diag([1.0, 0.0]).astype(dtype))).all()
 
 
+@pytest.mark.parametrize("dtype", KINDS)
+def test_functions_of_matrices_of_far_numbers(dtype):
+    far = 300 if np.finfo(dtype).bits // (2 if np.dtype(dtype).kind == "c" else 1) == 64 else 36
+    small, large = (float(f"1e{sign}{far}") for sign in "-+")
+    a = np.stack([np.diag([small, large]), np.diag([large, small]), [[small, 1.0], [0.0, large]], np.diag([-large, small])]).astype(dtype)
+    logs, whole = np.log(10) * far, np.result_type(dtype, "complex64")
+    values = np.array([[-logs, logs], [logs, -logs], [-logs, logs], [logs + 1j * np.pi, -logs]])
+    for got in (*forms(slinalg.logm, a), *(np.stack([slinalg.logm(x) for x in a]),)):
+        got = np.asarray(got)
+        assert got.dtype == whole and np.allclose(np.diagonal(got, 0, -2, -1), values, 2e-6 if far < 100 else 1e-14, 0)
+        assert np.isclose(got[2, 0, 1], 2 * logs / large, 1e-3 if far < 100 else 1e-12, 0) and not got[:, 1, 0].any()
+    roots = np.sqrt(np.diagonal(a, 0, -2, -1).astype(whole))
+    for got in forms(linalg.sqrtm, a):
+        assert np.allclose(np.diagonal(got, 0, -2, -1), roots, 1e-6 if far < 100 else 1e-15, 0)
+        assert np.isclose(np.asarray(got)[2, 0, 1], 1 / np.sqrt(large), 1e-6 if far < 100 else 1e-14, 0)
+    made = slinalg.funm(a[0], tnp.sqrt)
+    assert np.allclose(np.diagonal(made), roots[0], 1e-6 if far < 100 else 1e-15, 0)
+
+
 def test_batches_of_complex_forms_and_companions():
     scipy = pytest.importorskip("scipy.linalg")
     a = matrices(4, 4)

@@ -192,7 +192,19 @@ def test_trees_as_vectors():
         back(vector[1:])
     with pytest.raises(TypeError, match="dtype"):
         back(vector.astype("float64"))
-    assert ravel_pytree([])[1](ravel_pytree([])[0]) == []
+    assert ravel_pytree([])[1](ravel_pytree([])[0]) == [] and ravel_pytree([])[0].dtype == np.float32
+    # Numbers of Python's are arrays of their dtypes, as in JAX; of leaves of one dtype the vector may have any.
+    vector, back = ravel_pytree({"a": np.ones(2, np.float32), "b": 3.5})
+    assert vector.dtype == np.float64 and not vector.weak_type and back(vector)["a"].dtype == np.float32
+    assert ravel_pytree([True, np.uint8(3)])[0].dtype == np.uint8
+    vector, back = ravel_pytree((np.ones(2, np.float32), np.float32(2)))
+    assert back(np.arange(3))[1].dtype == np.int64 and back(np.arange(3.0)).__class__ is tuple
+    vector, back = ravel_pytree((np.int32([1, 2]), np.complex64([1j])))
+    assert vector.dtype == np.complex64 and back(vector * 1j)[0].tolist() == [0, 0] and back(vector)[1].tolist() == [1j]
+    rows = tn.jit(tn.vmap(back))(tnp.stack([vector, 2 * vector]))
+    assert rows[0].tolist() == [[1, 2], [2, 4]] and rows[0].dtype == np.int32
+    with pytest.raises(TypeError, match="ravel_pytree.*leaf"):
+        ravel_pytree({"a": "text"})
     _, back = ravel_pytree((np.ones(2), np.ones(3)))
     assert tn.grad(lambda v: back(v)[1].sum() ** 2)(np.ones(5)).tolist() == [0, 0, 6, 6, 6]
 

@@ -13,14 +13,12 @@ Array api_detail::accumulated(std::string_view op, Array (*combine)(const Operan
                               const Scalar& start, const Operand& x, std::int64_t axis,
                               const CumulativeOptions& options) {
   const SourceScope place(x.where(), op);
-  const Source here = SourceScope::current();
   const Array rows = move_axis(x, normalize_axis(axis, x.array().type(), op), 0).with_weak(false);
   FlatLoop loop;
   loop.length = rows.shape()[0];
   loop.reverse = options.reverse;
   loop.carry_paths = loop.xs_paths = {""};
   const auto body = [&](std::span<const Array> in) {
-    const SourceScope inside(here, op);
     const Array next = combine(in[0], in[1]);
     return Arrays{next, next};
   };

@@ -1,11 +1,31 @@
-// custom_jvp, custom_vjp: functions on trees with derivatives of their own. checkpoint: functions of which reverse mode
-// keeps the arguments alone.
+// custom_jvp, custom_vjp, custom_vmap: functions on trees with derivatives and batches of their own. checkpoint:
+// functions of which reverse mode keeps the arguments alone.
 #pragma once
 
 #include "tenon/api/flatten.h"
+#include "tenon/api/vmap.h"
 #include "tenon/base/function_ref.h"
 
 namespace tenon {
+
+// Which leaves of a tree are batched, as a prefix of it: true or false for all leaves below, or a list with an entry a
+// field or element, in order. Of the arguments of a function: a list has an entry an argument.
+class BatchedTree {
+ public:
+  template <std::same_as<bool> T>
+  BatchedTree(T batched) : axes_(batched ? AxisTree(0) : AxisTree(none)) {}
+  BatchedTree(std::initializer_list<BatchedTree> entries);
+  explicit BatchedTree(AxisTree axes) : axes_(std::move(axes)) {}
+
+  explicit operator bool() const;  // whether any leaf is
+  // Of an argument, field or element; false where there is no array.
+  BatchedTree operator[](std::size_t entry) const;
+  // 0 in place of true, none in place of false: as in_axes of vmap.
+  const AxisTree& axes() const { return axes_; }
+
+ private:
+  AxisTree axes_;
+};
 
 namespace api_detail {
 
@@ -28,6 +48,15 @@ struct Batched {
 };
 using BatchByRule = FunctionRef<Batched(const Dim& lanes, const std::vector<bool>& batched, std::span<const Array>)>;
 Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array> arguments);
+// What a rule is told of its arguments, and what is said of the leaves of a result.
+BatchedTree batched_arguments(std::span<const tree::Place> places, const std::vector<bool>& batched, std::size_t count);
+std::vector<bool> batched_leaves(const BatchedTree& batched, std::span<const tree::Place> places);
+
+template <class Ruled, class Result>
+inline constexpr bool is_batch_of = false;
+template <class First, class Second, class Result>
+inline constexpr bool is_batch_of<std::pair<First, Second>, Result> =
+    std::is_convertible_v<First, Result> && std::is_convertible_v<Second, BatchedTree>;
 
 // Whether reverse mode keeps the results of an eqn of the function, whose calls are replaced by their bodies.
 using Keeps = FunctionRef<bool(const Program&, const Eqn&)>;
@@ -130,6 +159,50 @@ auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = s
     };
     return flat.rebuild(
         api_detail::custom_vjp_flat(flat, go, back, flat.arguments(), [&] { return tree::paths(prototype); }));
+  };
+}
+
+// f with a batch rule: rule(lanes, batched, arguments…) -> std::pair(a batch of f(arguments…), which of its leaves are
+// batched). lanes, a Dim, is how many there are; batched, a BatchedTree, has an entry an argument; leaves that are
+// batched have the lanes as axis 0. Without vmap it is f. What is captured is the same for all lanes.
+//   auto product = tn::custom_vmap([](Array x, Array y) { return tn::sum(x * y); },
+//                                  [](const tn::Dim& lanes, const tn::BatchedTree& batched, Array x, Array y) {
+//                                    return std::pair(tn::sum(x * y, -1), true);
+//                                  });
+//   return std::pair(result, tn::BatchedTree{true, {false, true}});   // of a struct, whose second field is a pair
+//   return std::pair(x, batched[0]);                                  // as argument 0 is
+// The rule is traced where a call is batched, of several batches for the innermost; a call of the function in it is for
+// those around. In forward mode it is differentiated with f. Where reverse mode has gone over f before the batch is
+// taken, as in vmap(grad(f)), the derivative that is batched is f's. Throws TreeError where the rule's result has
+// another structure than that of f, and ShapeError or DTypeError, naming the leaf, where it is no batch of it or what
+// is said to be batched does not fit the tree.
+template <class F, class Rule>
+auto custom_vmap(F f, Rule rule, const Source& where = std::source_location::current()) {
+  return [f = api_detail::Held{std::move(f)}, rule = api_detail::Held{std::move(rule)},
+          where]<class... Args>(const Args&... args) {
+    using Result = api_detail::ResultOf<F, Args...>;
+    static_assert(
+        std::is_invocable_v<Rule&, const Dim&, const BatchedTree&, const Args&...>,
+        "custom_vmap: the rule takes the number of lanes, a Dim, which leaves are batched, a BatchedTree, then "
+        "the arguments");
+    using Ruled = std::remove_cvref_t<std::invoke_result_t<Rule&, const Dim&, const BatchedTree&, const Args&...>>;
+    static_assert(api_detail::is_batch_of<Ruled, Result>,
+                  "custom_vmap: the rule returns a std::pair of a tree like the function's result and of which of its "
+                  "leaves are batched, true for all");
+    if (!tracing()) return Result(f.f(args...));
+    const SourceScope place(where);
+    api_detail::Flattened<F, Args...> flat(f.f, args...);
+    const std::tuple<Args...> prototype(args...);
+    const auto by_rule = [&](const Dim& lanes, const std::vector<bool>& batched, std::span<const Array> in) {
+      const auto told =
+          std::tuple(lanes, api_detail::batched_arguments(tree::places(prototype), batched, sizeof...(Args)));
+      const std::pair<Result, BatchedTree> made =
+          std::apply(rule.f, std::tuple_cat(told, tree::with_leaves(prototype, in)));
+      tree::require_same("custom_vmap", "the results of the function and of the rule", flat.result(), made.first);
+      return api_detail::Batched{tree::leaves(made.first),
+                                 api_detail::batched_leaves(made.second, tree::places(made.first))};
+    };
+    return flat.rebuild(api_detail::custom_vmap_flat(flat, by_rule, flat.arguments()));
   };
 }
 

@@ -1,12 +1,49 @@
 // Batch rules of flat functions: traced for the batch that is next, and bound as one op with the function.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/api/custom.h"
 #include "tenon/api/inputs.h"
+#include "tenon/api/prefix.h"
 #include "tenon/ops/control/custom.h"
 
-namespace tenon::api_detail {
+namespace tenon {
 namespace {
+bool any_axis(const AxisTree& axes) {
+  return axes.is_list() ? std::ranges::any_of(axes.entries(), any_axis) : axes.axis().has_value();
+}
+}  // namespace
+
+BatchedTree::BatchedTree(std::initializer_list<BatchedTree> entries) : axes_(none) {
+  std::vector<AxisTree> all;
+  for (const BatchedTree& entry : entries) all.push_back(entry.axes_);
+  axes_ = AxisTree(std::move(all));
+}
+BatchedTree::operator bool() const { return any_axis(axes_); }
+BatchedTree BatchedTree::operator[](std::size_t entry) const {
+  if (!axes_.is_list()) return *this;
+  return entry < axes_.entries().size() ? BatchedTree(axes_.entries()[entry]) : BatchedTree(false);
+}
+
+namespace api_detail {
+namespace {
+
+// Of leaves, which agree in their first `depth` steps; a list of at least so many entries.
+AxisTree axes_at(std::span<const tree::Place> places, std::span<const Axis> axes, std::size_t depth,
+                 std::size_t entries) {
+  if (axes.empty()) return none;
+  const bool alike = std::ranges::all_of(axes, [&](const Axis& axis) { return axis == axes[0]; });
+  if (entries == 0 && (alike || places[0].size() <= depth)) return axes[0];
+  std::vector<AxisTree> all(entries, AxisTree(none));
+  for (std::size_t from = 0, to = 0; from < places.size(); from = to) {
+    const std::size_t entry = places[from][depth];
+    while (to < places.size() && places[to][depth] == entry) ++to;
+    if (entry >= all.size()) all.resize(entry + 1, AxisTree(none));
+    all[entry] = axes_at(places.subspan(from, to - from), axes.subspan(from, to - from), depth + 1, 0);
+  }
+  return AxisTree(std::move(all));
+}
 
 // The number, from 1 on, of the innermost batch that an argument may differ in; 0: none.
 std::size_t batch_of_rule(std::span<const Array> arguments) {
@@ -21,6 +58,20 @@ Type of_lanes(const Type& one, const Dim& lanes) {
 }
 
 }  // namespace
+
+BatchedTree batched_arguments(std::span<const tree::Place> places, const std::vector<bool>& batched,
+                              std::size_t count) {
+  std::vector<Axis> axes;
+  for (const bool b : batched) axes.push_back(b ? Axis(0) : none);
+  return BatchedTree(axes_at(places, axes, 0, count));
+}
+std::vector<bool> batched_leaves(const BatchedTree& batched, std::span<const tree::Place> places) {
+  std::vector<bool> made;
+  for (const Axis& axis :
+       axes_of_leaves({"custom_vmap", "what the rule says is batched", "true or false", false}, batched.axes(), places))
+    made.push_back(axis.has_value());
+  return made;
+}
 
 Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array> arguments) {
   const std::size_t batch = batch_of_rule(arguments), n = arguments.size();
@@ -63,4 +114,5 @@ Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array>
   return weakly_typed(bind_custom_vmap(std::move(params), joined({arguments, captures})), traced.weak);
 }
 
-}  // namespace tenon::api_detail
+}  // namespace api_detail
+}  // namespace tenon

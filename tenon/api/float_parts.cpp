@@ -51,6 +51,20 @@ Array zeros_in_front(const Array& given) {
   return static_cast<std::int32_t>(width) - convert(number_of_bits(bits), DType::i32);
 }
 
+// Of integers of less than 64 bits: of the whole product, in the next dtype of their kind.
+Array upper_half(const Array& x, const Array& y) {
+  const auto whole = static_cast<DType>(static_cast<int>(x.dtype()) + 1);
+  const auto bits = static_cast<std::int64_t>(8 * size_of(x.dtype()));
+  return convert(shift_right(convert(x, whole) * convert(y, whole), Array(Scalar(bits).convert(whole))), x.dtype());
+}
+// Of u64 by halves, of which no sum overflows (Knuth, The Art of Computer Programming 2, 4.3.1).
+Array upper_half_by_halves(const Array& x, const Array& y) {
+  const auto low = [](const Array& a) { return a & Array(Scalar(std::uint64_t(0xFFFFFFFF))); };
+  const auto high = [](const Array& a) { return shift_right(a, Array(Scalar(std::uint64_t(32)))); };
+  const Array carried = high(x) * low(y) + high(low(x) * low(y));
+  return high(x) * high(y) + high(carried) + high(low(x) * high(y) + low(carried));
+}
+
 }  // namespace
 
 // By their bits: arithmetic takes subnormal numbers for zeros.
@@ -127,6 +141,30 @@ Array countl_zero(const Operand& x) {
   constexpr std::string_view name = "countl_zero";
   const SourceScope place(x.where(), name);
   return convert(zeros_in_front(bits_of_integers(name, x)), x->dtype());
+}
+
+Array mulhi(const Operand& given, const Operand& by) {
+  constexpr std::string_view name = "mulhi";
+  const SourceScope place(given.where(), name);
+  const Met met = meet(name, {given, by});
+  const Array &x = met.operands[0], &y = met.operands[1];
+  const DType d = x.dtype();
+  if (!is_integer(d))
+    throw DTypeError(fmt::format("{}: {} and {} meet in {}, not in integers.", name, given->type().text(),
+                                 by->type().text(), tenon::name(d)),
+                     "Give integers, both signed or both unsigned.");
+  const bool is_signed = !is_unsigned_integer(d);
+  Array made;
+  if (size_of(d) < 8) {
+    made = upper_half(x, y);
+  } else if (!is_signed) {
+    made = upper_half_by_halves(x, y);
+  } else {  // two's complement of a negative number is larger by 2^64
+    const auto times_sign = [](const Array& a, const Array& b) { return shift_right(a, Array(std::int64_t(63))) & b; };
+    made = convert(upper_half_by_halves(convert(x, DType::u64), convert(y, DType::u64)), d) - times_sign(x, y) -
+           times_sign(y, x);
+  }
+  return made.with_weak(met.weak);
 }
 
 }  // namespace tenon

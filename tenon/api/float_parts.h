@@ -31,4 +31,10 @@ Array spacing(const Operand& x);
 Array popcount(const Operand& x);
 Array countl_zero(const Operand& x);
 
+// The upper half of the bits of the whole product of integers, in the dtype in which they meet: of n bits
+// x · y / 2^n rounded down, without overflow. Others are a DTypeError, also where signed and unsigned integers meet in
+// a real dtype. No derivative flows.
+//   mulhi(Array{2000000000}, 2000000000)   // 931322574
+Array mulhi(const Operand& x, const Operand& y);
+
 }  // namespace tenon

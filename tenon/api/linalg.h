@@ -251,7 +251,8 @@ struct Polar {
 Polar polar(const Operand& a, const PolarOptions& options = {});
 
 // The x with x·x = a, complex, whose eigenvalues have no negative real parts: by Schur's form (Björck and Hammarling
-// 1983). a: [..., n, n]. Not finite where there is none, which can be where 0 is an eigenvalue twice. No derivatives.
+// 1983), which upper triangular matrices are themselves, however far apart their elements are. a: [..., n, n]. Not
+// finite where there is none, which can be where 0 is an eigenvalue twice. No derivatives.
 //   linalg::sqrtm(Array{{4.f, 0.f}, {0.f, 9.f}})   // {{2, 0}, {0, 3}}
 Array sqrtm(const Operand& a);
 

@@ -5,6 +5,7 @@
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/with_shape.h"
 
 namespace tenon::api_detail {
 
@@ -35,6 +36,22 @@ Raveling::Raveling(std::string_view op, std::string_view what, std::span<const A
   if (!zeros.empty()) dtype_ = widened(in_one_dtype(zeros).operands[0]).dtype();
 }
 
+Raveling Raveling::of_any(std::string_view op, std::string_view what, std::span<const Array> leaves, LeafPaths paths) {
+  Raveling made;
+  Arrays zeros;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const Type t = leaves[i].type();
+    if (!t.is_array())
+      throw DTypeError(fmt::format("{}: {} is {}, no array.", op, name_of_leaf(what, paths()[i]), t.text()),
+                       "Stack the list first.");
+    made.types_.push_back(t);
+    made.size_ = made.size_ + t.shape.elements();
+    zeros.push_back(Array(Scalar::zero(t.dtype)));
+  }
+  if (!zeros.empty()) made.dtype_ = promoted(op, zeros).dtype;
+  return made;
+}
+
 Array Raveling::vector(std::span<const Array> leaves) const {
   Arrays parts;
   for (const Array& a : leaves) parts.push_back(convert(in_a_row(a), dtype_));
@@ -55,6 +72,25 @@ Arrays Raveling::leaves(const Array& vectors) const {
     at = end;
   }
   return all;
+}
+
+Arrays Raveling::leaves_of_vector(std::string_view op, const Array& given) const {
+  const auto error = [&] {
+    return ShapeError(fmt::format("{}: {} is no vector of {} elements.", op, given.type().text(), size_.text()),
+                      "Give a vector as long as the one that ravel_pytree has made.");
+  };
+  if (!given.type().is_array()) throw error();
+  const Array vector = with_shape(given, {size_}, error);
+  if (given.weak() || given.dtype() == dtype_) return leaves(vector);
+  Raveling as_given = *this;
+  for (Type& type : as_given.types_) {
+    if (type.dtype != dtype_)
+      throw DTypeError(fmt::format("{}: {} is not of the dtype in which the leaves meet, {}.", op, given.type().text(),
+                                   name(dtype_)),
+                       "Convert it, with tn::convert().");
+    type.dtype = given.dtype();
+  }
+  return as_given.leaves(vector);
 }
 
 Arrays Raveling::leaves_of_result(std::string_view op, std::string_view what, const Arrays& given,

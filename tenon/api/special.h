@@ -62,8 +62,10 @@ Array poch(const Operand& z, const Operand& m);
 // ShapeError for d < 1. Time grows with d.
 //   multigammaln(3.0, 2)   // log Γ(3) + log Γ(2.5) + log(π) / 2 = 1.550195
 Array multigammaln(const Operand& a, std::int64_t d);
-// B(a, b) = Γ(a) Γ(b) / Γ(a + b).
+// B(a, b) = Γ(a) Γ(b) / Γ(a + b). Of n = 0, -1, -2, … and another number it is infinite, but for m = 1, 2, … -n, where
+// what is infinite cancels, (-1)^m B(1 - n - m, m); 0 where a + b alone is such a number.
 //   beta(2.0, 3.0)   // 1/12 = 0.08333333
+//   beta(-1.0, 1.0)   // -1
 Array beta(const Operand& a, const Operand& b);
 // log |B(a, b)|: of positive numbers without cancellation, however large.
 //   betaln(1.0, 1e10)   // -log 1e10 = -23.02585

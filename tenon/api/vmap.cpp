@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tenon/api/prefix.h"
 #include "tenon/ops/control/region.h"
 #include "tenon/ops/structure/collectives.h"
 #include "tenon/ops/structure/shape.h"
@@ -14,70 +15,6 @@
 namespace tenon::api_detail {
 namespace {
 
-using Axis = std::optional<std::int64_t>;
-
-// "argument 1, leaf .0.2"; of results "result, leaf .0".
-std::string name_of(const tree::Place& place, bool argument) {
-  std::string path;
-  for (std::size_t i = argument ? 1 : 0; i < place.size(); ++i) path += fmt::format(".{}", place[i]);
-  const std::string root = argument ? fmt::format("argument {}", place[0]) : "the result";
-  return path.empty() ? root : root + ", leaf " + path;
-}
-
-// Axes of leaves by a prefix of their tree.
-class Prefix {
- public:
-  Prefix(std::string_view option, std::span<const tree::Place> places, bool arguments)
-      : option_(option), places_(places), arguments_(arguments), axes_(places.size()) {}
-  std::vector<Axis> resolve(const AxisTree& axes) {
-    fill(axes, 0, 0, places_.size());
-    return std::move(axes_);
-  }
-
- private:
-  // Leaves [from, to) agree in their first `depth` steps.
-  void fill(const AxisTree& axes, std::size_t depth, std::size_t from, std::size_t to) {
-    if (!axes.is_list()) {
-      std::fill(axes_.begin() + static_cast<std::ptrdiff_t>(from), axes_.begin() + static_cast<std::ptrdiff_t>(to),
-                axes.axis());
-      return;
-    }
-    const std::size_t entries = axes.entries().size();
-    std::size_t used = 0;
-    while (from < to) {
-      if (places_[from].size() <= depth)
-        throw ShapeError(fmt::format("vmap: {} has a list where {} is one array.", option_, name_at(from, depth)),
-                         "Give one axis, or tn::none, there.");
-      const std::size_t entry = places_[from][depth];
-      std::size_t end = from;
-      while (end < to && places_[end].size() > depth && places_[end][depth] == entry) ++end;
-      if (entry >= entries) {
-        const bool top = arguments_ && depth == 0;
-        throw ShapeError(
-            fmt::format("vmap: {} has {} {}, but {} has more {}.", option_, entries, entries == 1 ? "entry" : "entries",
-                        top ? "the function" : name_at(from, depth), top ? "arguments" : "fields or elements"),
-            "Give an axis, or tn::none, for each of them; or one for all.");
-      }
-      used = std::max(used, entry + 1);
-      fill(axes.entries()[entry], depth + 1, from, end);
-      from = end;
-    }
-    for (std::size_t i = used; i < entries; ++i)
-      if (axes.entries()[i].is_list() || axes.entries()[i].axis())
-        throw ShapeError(fmt::format("vmap: {} has {} entries where there are arrays for {}.", option_, entries, used),
-                         "Give an entry for each argument, field or element.");
-  }
-  std::string name_at(std::size_t leaf, std::size_t depth) const {
-    const tree::Place prefix(places_[leaf].begin(), places_[leaf].begin() + static_cast<std::ptrdiff_t>(depth));
-    return arguments_ && prefix.empty() ? "the function" : name_of(prefix, arguments_);
-  }
-
-  std::string_view option_;
-  std::span<const tree::Place> places_;
-  bool arguments_;
-  std::vector<Axis> axes_;
-};
-
 struct Lanes {
   Arrays operands;  // lanes in front
   Mask batched;
@@ -85,14 +22,15 @@ struct Lanes {
 };
 
 Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
-  const std::vector<Axis> axes = Prefix("in_axes", call.places, true).resolve(options.in_axes);
+  const std::vector<Axis> axes =
+      axes_of_leaves({"vmap", "in_axes", "an axis, or tn::none", true}, options.in_axes, call.places);
   Lanes lanes{call.arguments, Mask(axes.size(), false), Dim()};
   std::optional<Dim> size = options.size;
   std::string said = "the option `size`";
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!axes[i]) continue;
     const Type type = call.arguments[i].type();
-    const std::string name = name_of(call.places[i], true);
+    const std::string name = name_of_place(call.places[i], true);
     const auto rank = static_cast<std::int64_t>(leaf_type(type).rank());
     const bool of_elements = !type.is_array() && rank > 0 && *axes[i] == 0;
     if (!of_elements && (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank))
@@ -114,8 +52,8 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
     Array& operand = lanes.operands[i];
     const Shape shape = leaf_type(operand.type()).shape;
     const auto error = [&] {
-      return ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name_of(call.places[i], true),
-                                    shape[0].text(), *axes[i], said, size->text()),
+      return ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.",
+                                    name_of_place(call.places[i], true), shape[0].text(), *axes[i], said, size->text()),
                         "All mapped axes have one size.");
     };
     if (operand.type().is_array())
@@ -152,7 +90,8 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   };
   const TracedFunction f = trace_lane(options.axis_name.empty() ? call.f : FlatFunction(named), lanes);
   const std::vector<tree::Place> places = call.out_places();
-  const std::vector<Axis> axes = Prefix("out_axes", places, false).resolve(options.out_axes);
+  const std::vector<Axis> axes =
+      axes_of_leaves({"vmap", "out_axes", "an axis, or tn::none", false}, options.out_axes, places);
   Mask in = lanes.batched, out;
   in.resize(f.program->inputs().size(), false);
   const Mask differs = recurse_of_lanes().reach(f.program, in);
@@ -162,11 +101,11 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
     const auto rank = type.is_array() ? static_cast<std::int64_t>(type.rank()) + 1 : 1;  // lists: of their elements
     if (!axes[i] && differs[i])
       throw ShapeError(
-          fmt::format("vmap: {} differs from lane to lane, but its out axis is none.", name_of(places[i], false)),
+          fmt::format("vmap: {} differs from lane to lane, but its out axis is none.", name_of_place(places[i], false)),
           "Give it an axis in out_axes.");
     if (axes[i] && (*axes[i] >= rank || *axes[i] < (type.is_array() ? -rank : 0)))
       throw ShapeError(fmt::format("vmap: {} has {} axes with that of the lanes; there is no axis {}.",
-                                   name_of(places[i], false), rank, *axes[i]),
+                                   name_of_place(places[i], false), rank, *axes[i]),
                        "Name another axis in out_axes.");
   }
   const std::vector<CellRef> written = f.written();

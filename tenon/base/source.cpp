@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "tenon/base/library_call.h"
+
+// Where this library begins and ends in memory, by the linker.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start[];  // NOLINT(bugprone-reserved-identifier)
+[[gnu::visibility("hidden")]] extern const char _end[];          // NOLINT(bugprone-reserved-identifier)
+}
 
 namespace tenon {
 namespace {
@@ -23,6 +30,12 @@ Source unknown_place() {
 
 // Of the first place, or of one that user's code asked for; else nothing changes.
 bool comes_first() { return !in_force.known() || gives_way; }
+
+// The names of the library's own files are part of it. (Integers, as unrelated pointers have no order.)
+bool is_of_library(const Source& where) {
+  const auto at = [](const char* p) { return reinterpret_cast<std::uintptr_t>(p); };
+  return at(where.file) - at(__ehdr_start) < at(_end) - at(__ehdr_start);
+}
 }  // namespace
 
 std::string Source::text() const { return known() ? fmt::format("{}:{}", file, line) : std::string(); }
@@ -30,9 +43,12 @@ std::string Source::at_text() const { return known() ? " at " + text() : std::st
 
 SourceScope::SourceScope(const Source& where, std::string_view function) : outermost_(comes_first() && where.known()) {
   if (!outermost_) return;
+  previous_ = in_force;
+  previous_function_ = function_in_force;
   above_user_code_ = std::exchange(gives_way, false);
-  previous_ = std::exchange(in_force, where);
-  previous_function_ = std::exchange(function_in_force, function);
+  if (above_user_code_ && is_of_library(where)) return;  // what was called before is so still
+  in_force = where;
+  function_in_force = function;
 }
 SourceScope::~SourceScope() {
   if (!outermost_) return;

@@ -25,6 +25,8 @@ struct Source {
 
 // The place that is in force on this thread, and the name of the function that was called there: of the outermost
 // SourceScope, so that what a composite or a rule calls is attributed to the line where the user called the composite.
+// Places in the library itself are none of the user's: where one of its functions is made of loops, what their steps
+// call is attributed to that line, too.
 class SourceScope {
  public:
   explicit SourceScope(const Source& where, std::string_view function = {});  // a name that lives forever
@@ -42,8 +44,8 @@ class SourceScope {
   std::string_view previous_function_;
 };
 
-// While it lives, the place and name in force give way to the first SourceScope: what a user's function calls, which a
-// transformation traces, is attributed to the lines of that function.
+// While it lives, the place and name in force give way to the first SourceScope of the user's: what a user's function
+// calls, which a transformation traces, is attributed to the lines of that function.
 class UserCode {
  public:
   UserCode();

@@ -155,6 +155,19 @@ TEST(Special, Edges) {
   EXPECT_TRUE(std::isnan(value(sp::xlogy(0.0, std::nan("")))));
   EXPECT_NEAR(value(sp::betaln(3.0, 1e15)), std::log(2.0) - 3 * std::log(1e15), 1e-13);
   EXPECT_NEAR(value(sp::betaln(-0.5, 1e8)), 10.475852491710828, 1e-13);
+  // Beside 0, -1, -2, …, as SciPy has it.
+  EXPECT_EQ(value(sp::beta(-1.0, 1.0)), -1);
+  EXPECT_NEAR(value(sp::beta(1.0, -2.0)), -0.5, 1e-15);
+  EXPECT_NEAR(value(sp::beta(-3.0, 2.0)), 1.0 / 6, 1e-15);
+  EXPECT_NEAR(value(sp::betaln(-3.0, 2.0)), -std::log(6.0), 1e-15);
+  EXPECT_NEAR(value(sp::beta(-0.5, 1.5)), -std::numbers::pi, 1e-14);
+  EXPECT_EQ(value(sp::beta(-2.5, -0.5)), 0);
+  for (const auto& [a, b] : {std::pair(-1.0, 2.0), {-2.0, 0.5}, {0.0, 3.0}, {-0.0, -1.5}, {3.0, -2.0}}) {
+    EXPECT_EQ(value(sp::beta(a, b)), inf) << a << " " << b;
+    EXPECT_EQ(value(sp::betaln(a, b)), inf) << a << " " << b;
+  }
+  EXPECT_EQ(value(sp::beta(-2.0, -1.0)), -inf);
+  EXPECT_TRUE(std::isnan(value(sp::beta(-2.0, std::nan("")))));
   EXPECT_NEAR(value(sp::poch(1e8, 0.5)), 9999.9999875, 1e-9);
   EXPECT_NEAR(value(sp::poch(1.0, 170.0)) / std::tgamma(171.0), 1, 1e-13);
   EXPECT_NEAR(value(sp::gammaincc(1e-20, 1.0)) * 1e20, 0.21938393439552028, 1e-14);  // a E₁(x)

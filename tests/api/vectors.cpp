@@ -406,12 +406,52 @@ TEST(FloatParts, Examples) {
   EXPECT_EQ(tn::spacing(Array(-1.0)).item<double>(), -0x1p-52);
   EXPECT_THAT(of(tn::popcount(Array{3, -1})), are(2, 32));
   EXPECT_THAT(of(tn::countl_zero(Array{1, 0})), are(31, 32));
+  EXPECT_EQ(tn::mulhi(Array{2000000000}, 2000000000)(0).item<std::int32_t>(), 931322574);
   tn::expect_agreement([](const Array& x) { return tn::frexp(x).fraction; }, tn::numbers({2}, 0.3));
+}
+
+// Beside products of 128 bits.
+template <class T>
+void expect_upper_halves() {
+  using Limits = std::numeric_limits<T>;
+  __extension__ using Whole = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+  std::vector<T> values{0, 1, 2, 7, Limits::max(), Limits::max() - 1, Limits::max() / 3, Limits::max() / 2 + 1};
+  for (const T v : {Limits::min(), T(Limits::min() / 5), T(-1), T(-7)}) values.push_back(v);
+  const auto n = static_cast<std::int64_t>(values.size());
+  const Array x = tn::array<T>(values, {n, 1}), y = tn::reshape(x, {n});
+  const auto f = [](const Array& a, const Array& b) { return tn::mulhi(a, b); };
+  for (const Array& made : {f(x, y), tn::jit(f)(x, y), tn::vmap(f, {.in_axes = {0, tn::none}})(x, y),
+                            tn::jit(tn::vmap(f, {.in_axes = {0, tn::none}}))(x, y)}) {
+    ASSERT_EQ(made.type(), tn::Type::array(*tn::dtype_of<T>, {n, n}));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (std::size_t j = 0; j < values.size(); ++j)
+        EXPECT_EQ(made.span<T>()[i * values.size() + j],
+                  static_cast<T>(Whole(values[i]) * Whole(values[j]) >> (8 * sizeof(T))))
+            << +values[i] << " " << +values[j];
+  }
+  EXPECT_EQ(f(tn::zeros({0}, *tn::dtype_of<T>), y(0)).type(), tn::Type::array(*tn::dtype_of<T>, {0}));
+  EXPECT_EQ(f(x(4, 0), y(4)).rank(), 0);
+}
+
+TEST(FloatParts, UpperHalvesOfProducts) {
+  expect_upper_halves<std::int8_t>();
+  expect_upper_halves<std::int16_t>();
+  expect_upper_halves<std::int32_t>();
+  expect_upper_halves<std::int64_t>();
+  expect_upper_halves<std::uint8_t>();
+  expect_upper_halves<std::uint16_t>();
+  expect_upper_halves<std::uint32_t>();
+  expect_upper_halves<std::uint64_t>();
+  EXPECT_EQ(tn::mulhi(Array{std::uint8_t(200)}, 100).dtype(), tn::DType::u8);  // a number does not widen
+  EXPECT_EQ(tn::mulhi(Array{std::uint32_t(1)}, Array{1}).dtype(), tn::DType::i64);
 }
 
 TEST(Vectors, Errors) {
   const auto said = [](auto f) { return tn::message_of(f); };
   const Array x = {1.f, 2.f};
+  EXPECT_THAT(said([&] { tn::mulhi(x, 2); }), HasSubstr("mulhi: f32[2] and i32[] meet in f32, not in integers"));
+  EXPECT_THAT(said([&] { tn::mulhi(Array{1}, Array{std::uint64_t(1)}); }), HasSubstr("meet in f64"));
+  EXPECT_THAT(said([&] { tn::mulhi(true, false); }), HasSubstr("meet in bool"));
   EXPECT_THAT(said([&] { tn::linspace(0, 1, -1); }), HasSubstr("linspace: -1 numbers"));
   EXPECT_THAT(said([&] { tn::meshgrid({tn::zeros({2, 2})}); }), HasSubstr("meshgrid: f32[2,2] is no vector"));
   EXPECT_THAT(said([&] { tn::diff(x, -1); }), HasSubstr("diff: order must be non-negative but got -1"));

@@ -23,6 +23,13 @@ CASES = {
     "half a checkpoint": (
         "auto x = tn::binomial(0.5);",
         "binomial: the number of carries that are kept is an integer"),
+    "a batch rule of other arguments": (
+        "auto f = tn::custom_vmap([](Array x) { return x; }, [](Array x) { return std::pair(x, true); });\nauto x = f(Array(1.f));",
+        "custom_vmap: the rule takes the number of lanes, a Dim, which leaves are batched, a BatchedTree, then"),
+    "a batch rule that says not what is batched": (
+        "auto f = tn::custom_vmap([](Array x) { return x; }, [](const tn::Dim&, const tn::BatchedTree&, Array x) { return x; });\n"
+        "auto x = f(Array(1.f));",
+        "custom_vmap: the rule returns a std::pair of a tree like the function's result and of which of its leaves"),
     "branches of different trees": (
         "auto x = tn::cond(Array(true), [](Array c) { return c; }, [](Array c) { return std::pair(c, c); }, Array(1.f));",
         "cond: the branches return different types of trees"),

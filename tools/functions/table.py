@@ -120,7 +120,7 @@ BESIDE = {
     "histogram2d": "numpy.histogram2d", "convolution_axes": "lax.conv_dimension_numbers", "stddev": "numpy.std", "amax": "numpy.max",
     "amin": "numpy.min", "is_nan": "numpy.isnan", "is_inf": "numpy.isinf", "is_finite": "numpy.isfinite", "max": ("numpy.max", "numpy.maximum"),
     "min": ("numpy.min", "numpy.minimum"), "convert": "lax.convert_element_type", "bitcast": "lax.bitcast_convert_type", "popcount": "lax.population_count",
-    "countl_zero": "lax.clz", "sign_bit": "numpy.signbit", "is_close": "numpy.isclose", "norm": "numpy.linalg.norm",
+    "countl_zero": "lax.clz", "mulhi": "lax.mulhi", "ravel_pytree": "flatten_util.ravel_pytree", "custom_vmap": "custom_batching.custom_vmap", "sign_bit": "numpy.signbit", "is_close": "numpy.isclose", "norm": "numpy.linalg.norm",
     "order::largest": "numpy.max", "order::smallest": "numpy.min", "shift_left": "numpy.left_shift", "shift_right": "numpy.right_shift",
     "scatter_set": "Array.at", "stats::distribution": "scipy.stats", "asin": "numpy.arcsin", "acos": "numpy.arccos", "atan": "numpy.arctan",
     "atan2": "numpy.arctan2", "asinh": "numpy.arcsinh", "acosh": "numpy.arccosh", "atanh": "numpy.arctanh", "signal::hann": "scipy.signal.welch",
@@ -135,7 +135,7 @@ HELPERS = set("""times_i words_of row_at stop_unless slice_inside in_a_row start
     widened window size_as_array array_as_size array_as_bound add_batch_axis apply_updates_flat decaying_mean decaying_mean_of_squares decaying_sum adam_step lion_step over_root clipping_factor scaled when
     effective_number bandwidth_of""".split())
 # Classes that C++ alone has: what arguments are made of, and what is returned for a while.
-ALONE = set("""Elements Bins Initializer LearningRate Prepared UnderContext AxisTree NamedAxis IndexPart Axes All Jacobian""".split())
+ALONE = set("""BatchedTree Raveled Unravel Elements Bins Initializer LearningRate Prepared UnderContext AxisTree NamedAxis IndexPart Axes All Jacobian""".split())
 # Public headers without rows, and why.
 WITHOUT = {"tenon/api/std_functions.h": "what std::sin(x) says of arrays", "tenon/api/numerics.h": "an object while which traces are strict"}
 

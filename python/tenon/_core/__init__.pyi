@@ -11,6 +11,7 @@ from tenon._stages import Lowered, Traced
 import numpy.typing as npt
 
 from tenon._core import nn as nn, optim as optim, tree as tree
+from tenon.errors import OptionError as OptionError
 
 tn: Any  # the library's functions by their names in C++, whose types are in tenon._library
 

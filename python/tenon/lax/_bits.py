@@ -2,11 +2,9 @@
 
 import operator
 
-import numpy as np
-
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.lax._elementwise import _of_two, shift_right_logical
+from tenon.lax._elementwise import _of_two
 
 __all__ = ["bitcast_convert_type", "mulhi", "nextafter", "reduce_precision"]
 
@@ -58,21 +56,7 @@ def reduce_precision(operand, exponent_bits, mantissa_bits):
     return _core.reduce_precision(operand, exponent_bits, mantissa_bits)
 
 
-def _halves(x, bits):
-    """(low half as an unsigned number, high half with its sign), both in the dtype of x."""
-    return x & np.array(2 ** (bits // 2) - 1, x.dtype), x >> np.array(bits // 2, x.dtype)
-
-
-def _upper(x, y):
-    # Knuth, The Art of Computer Programming 2, 4.3.1: by halves, of which no sum overflows.
-    bits = 8 * x.dtype.itemsize
-    (x_low, x_high), (y_low, y_high) = _halves(x, bits), _halves(y, bits)
-    carried = x_high * y_low + shift_right_logical(x_low * y_low, np.array(bits // 2, x.dtype))
-    low, high = _halves(carried, bits)
-    return x_high * y_high + high + ((x_low * y_high + low) >> np.array(bits // 2, x.dtype))
-
-
-_high = _of_two("mulhi", lambda x, y: _upper(tnp.asarray(x), tnp.asarray(y)))
+_high = _of_two("mulhi", _core.tn.mulhi, "i")
 
 
 def mulhi(x, y):
@@ -81,7 +65,4 @@ def mulhi(x, y):
     >>> mulhi(tnp.uint32(2 ** 31), tnp.uint32(6)).tolist()
     3
     """
-    x, y = tnp.asarray(x), tnp.asarray(y)
-    if x.dtype.kind not in "iu":
-        raise TypeError(f"lax.mulhi takes integers, not {x.dtype}{list(x.shape)}.")
     return _high(x, y)

@@ -35,12 +35,12 @@ def conv_general_permutations(dimension_numbers):
     lhs, rhs, out = dimension_numbers
     for spec, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if any(spec.count(letter) != 1 for letter in letters):
-            raise ValueError(f"dimension_numbers: {spec!r} has not {' and '.join(letters)} once each.")
+            raise _core.OptionError(f"dimension_numbers: {spec!r} has not {' and '.join(letters)} once each.")
         if len(set(spec)) != len(spec):
-            raise ValueError(f"dimension_numbers: {spec!r} has duplicate characters.")
+            raise _core.OptionError(f"dimension_numbers: {spec!r} has duplicate characters.")
     places = [letter for letter in rhs if letter not in "OI"]
     if not set(lhs) - set("NC") == set(places) == set(out) - set("NC"):
-        raise ValueError(f"dimension_numbers: all three have the same set of spatial characters, unlike {dimension_numbers}.")
+        raise _core.OptionError(f"dimension_numbers: all three have the same set of spatial characters, unlike {dimension_numbers}.")
 
     def axes(spec, first, second):
         return tuple(spec.index(letter) for letter in (first, second, *places))
@@ -62,10 +62,10 @@ def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers):
     if dimension_numbers is None:
         return ConvDimensionNumbers(*[tuple(range(rank))] * 3)
     if len(dimension_numbers) != 3:
-        raise TypeError(f"dimension_numbers: of lhs, rhs and the result, not {len(dimension_numbers)} of them.")
+        raise _core.OptionError(f"dimension_numbers: of lhs, rhs and the result, not {len(dimension_numbers)} of them.")
     for spec in dimension_numbers:
         if isinstance(spec, str) and len(spec) != rank:
-            raise TypeError(f"dimension_numbers: {spec!r} has not a letter for each axis of {lhs_shape} and {rhs_shape}.")
+            raise _core.OptionError(f"dimension_numbers: {spec!r} has not a letter for each axis of {lhs_shape} and {rhs_shape}.")
     if all(isinstance(spec, str) for spec in dimension_numbers):
         return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
     return ConvDimensionNumbers(*(tuple(spec) for spec in dimension_numbers))
@@ -94,7 +94,7 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     lhs, rhs = _summed_in("conv_general_dilated", preferred_element_type, [tnp.asarray(lhs), tnp.asarray(rhs)])
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if isinstance(padding, str) and any(dilation != 1 for dilation in _integers(lhs_dilation)):
-        raise ValueError("String padding does not say where zeros between places belong: give pairs, or call conv_transpose.")
+        raise _core.OptionError("String padding does not say where zeros between places belong: give pairs, or call conv_transpose.")
     return _made(_core.tn.conv_general_dilated(
         lhs, rhs, strides=_integers(window_strides), padding=_padding(padding), input_dilation=_integers(lhs_dilation),
         window_dilation=_integers(rhs_dilation), feature_groups=operator.index(feature_group_count),
@@ -135,7 +135,7 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
     lhs, rhs = _summed_in("conv_transpose", preferred_element_type, [tnp.asarray(lhs), tnp.asarray(rhs)])
     if dimension_numbers is None:
         if lhs.ndim not in _CHANNELS_LAST:
-            raise ValueError(f"conv_transpose: give dimension_numbers for {lhs.ndim - 2} axes of places.")
+            raise _core.OptionError(f"conv_transpose: give dimension_numbers for {lhs.ndim - 2} axes of places.")
         dimension_numbers = _CHANNELS_LAST[lhs.ndim]
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     pads, dilations = _padding(padding), _integers(rhs_dilation)

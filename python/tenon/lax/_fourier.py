@@ -34,7 +34,7 @@ def fft(x, fft_type, fft_lengths):
     x = tnp.asarray(x)
     kind = FftType.__members__.get(fft_type.upper()) if isinstance(fft_type, str) else FftType(int(fft_type))
     if kind is None:
-        raise ValueError(f"Unknown FFT type '{fft_type}'")
+        raise _core.OptionError(f"Unknown FFT type '{fft_type}'")
     if kind == FftType.RFFT and x.dtype.kind == "c":
         raise ValueError(f"RFFT: {x.dtype} is not real.")
     lengths = tuple(fft_lengths)

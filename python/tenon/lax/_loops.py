@@ -68,7 +68,7 @@ def _steps_a_turn(name, unroll):
     """`unroll` as an int; of none and False 0."""
     count = 0 if unroll is None else int(unroll) if isinstance(unroll, _core.Array) else operator.index(unroll)
     if count < 0:
-        raise ValueError(f"{name}: `unroll` is a bool or an int that is not negative, not {unroll}.")
+        raise _core.OptionError(f"{name}: `unroll` is a bool or an int that is not negative, not {unroll}.")
     return count
 
 
@@ -96,12 +96,12 @@ def fori_loop(lower: "ArrayLike", upper: "ArrayLike", body_fun: "Callable[[Array
     """
     kinds = _kinds_of_bounds(lower, upper)
     if _steps_a_turn("fori_loop", unroll) > 1 and any(builtins.map(_core.is_traced, (lower, upper))):
-        raise ValueError("fori_loop: Can only use `unroll` of bounds that are no traced arrays: how many steps there are is "
-                         "not known.")
+        raise _core.OptionError("fori_loop: Can only use `unroll` of bounds that are no traced arrays: how many steps there are is "
+                                "not known.")
     if kinds != {"f"}:
         return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
     if checkpoint is not None:
-        raise TypeError("fori_loop: `checkpoint` is of loops between integers.")
+        raise _core.OptionError("fori_loop: `checkpoint` is of loops between integers.")
     lower, upper = _numbers_of_one_dtype(lower, upper)
     return while_loop(lambda at: _core.less(at[0], upper), lambda at: (at[0] + 1, body_fun(*at)), (lower, init_val))[1]
 

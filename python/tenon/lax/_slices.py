@@ -55,7 +55,7 @@ class GatherScatterMode(enum.StrEnum):
         try:
             return GatherScatterMode(s)
         except ValueError:
-            raise ValueError(f'Unknown gather mode "{s}"') from None
+            raise _core.OptionError(f'Unknown gather mode "{s}"') from None
 
 
 def _integers(indices, name):

@@ -91,7 +91,7 @@ def platform_dependent(*args: Any, default=None, **per_platform):
         if branch is not None and not callable(branch):
             raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
     if "gpu" in per_platform:
-        raise ValueError("Use 'cuda' or 'rocm' for lax.platform_dependent.")
+        raise _core.OptionError("Use 'cuda' or 'rocm' for lax.platform_dependent.")
     chosen = per_platform.get("cpu", default)
     if chosen is None:
         raise NotImplementedError("lax.platform_dependent: no branch for 'cpu', and no default.")
@@ -115,7 +115,7 @@ def padtype_to_pads(in_shape, window_shape, window_strides, padding):
     [(1, 1), (0, 1)]
     """
     if not isinstance(padding, str):
-        raise TypeError(f"Unknown padding type: {padding}.")
+        raise _core.OptionError(f"Unknown padding type: {padding}.")
     kind = padding.upper()
     if kind not in ("VALID", "SAME", "SAME_LOWER"):
         raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")

@@ -193,7 +193,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
     """(x - mean) / sqrt(variance + epsilon). `algorithm`: "fast" and "stable" are the same, of the squares of differences
     from the mean."""
     if algorithm not in ("fast", "stable"):
-        raise ValueError(f"standardize: algorithm is 'fast' or 'stable', not {algorithm!r}.")
+        raise _core.OptionError(f"standardize: algorithm is 'fast' or 'stable', not {algorithm!r}.")
     x = tnp.asarray(x)
     axes = _axes_of(axis, x.ndim)
     if mean is None and variance is None and where is None:
@@ -232,7 +232,7 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     of keys, which as many in a row share. `implementation`: None or "xla", of no effect. With `return_residual` (that,
     logsumexp of query · keyᵀ · scale + bias of the keys that are seen: [batch, time, heads])."""
     if implementation not in (None, "xla"):
-        raise ValueError(f"dot_product_attention: implementation {implementation!r}: there is one, None.")
+        raise _core.OptionError(f"dot_product_attention: implementation {implementation!r}: there is one, None.")
     if local_window_size is not None and not isinstance(local_window_size, (tuple, list)):
         local_window_size = (local_window_size, local_window_size)
     if local_window_size is not None:

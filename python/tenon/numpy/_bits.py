@@ -11,7 +11,7 @@ __all__ = ["nextafter", "packbits", "spacing", "unpackbits"]
 
 def _order(bitorder):
     if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+        raise _core.OptionError("'order' must be either 'little' or 'big'")
     return bitorder
 
 

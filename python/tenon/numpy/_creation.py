@@ -333,7 +333,7 @@ def tri(N, M=None, k=0, dtype=None):
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Vectors as the axes of a grid: a tuple of an array for each, of the grid's shape."""
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
+        raise _core.OptionError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
     xi = [asarray(x) for x in xi]
     if builtins.any(x.ndim > 1 for x in xi):
         raise ValueError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")

@@ -36,7 +36,7 @@ THE_DEVICE = Device()
 def check_device(device):
     """ValueError where a device is none that is there."""
     if device is not None and not isinstance(device, Device) and device not in ("cpu", "cpu:0"):
-        raise ValueError(f"device {device!r}: there is one, 'cpu'.")
+        raise _core.OptionError(f"device {device!r}: there is one, 'cpu'.")
 
 
 _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",

@@ -22,9 +22,9 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
     [3, 7]
     """
     if builtins.any(not isinstance(e, (int, str)) for e in excluded):
-        raise TypeError(f"vectorize: excluded={excluded!r}: arguments are excluded by their numbers or names.")
+        raise _core.OptionError(f"vectorize: excluded={excluded!r}: arguments are excluded by their numbers or names.")
     if builtins.any(isinstance(e, int) and e < 0 for e in excluded):
-        raise ValueError(f"vectorize: excluded={excluded!r} contains negative numbers.")
+        raise _core.OptionError(f"vectorize: excluded={excluded!r} contains negative numbers.")
     terms = None if signature is None else _signature(signature)
 
     @functools.wraps(pyfunc)
@@ -116,7 +116,7 @@ def _signature(text):
 
     text = text.replace(" ", "")
     if not re.fullmatch(_SIGNATURE, text):
-        raise ValueError(f"vectorize: signature={text!r} is none such as '(n),(n,m)->(m)'.")
+        raise _core.OptionError(f"vectorize: signature={text!r} is none such as '(n),(n,m)->(m)'.")
     left, right = text.split("->")
 
     def terms(side):

@@ -100,7 +100,7 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *, wrap_n
 def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
     """The array with values at take_along_axis()'s places."""
     if inplace:
-        raise ValueError("put_along_axis: arrays are immutable: say inplace=False and use the result.")
+        raise _core.OptionError("put_along_axis: arrays are immutable: say inplace=False and use the result.")
     arr, indices = asarray(arr), asarray(indices)
     axis = _axis(axis, arr.ndim)
     at = [_core.tn.reshape(_core.tn.iota("int32", (n,), 0), [n if k == i else 1 for k in range(arr.ndim)])
@@ -112,7 +112,7 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
 def put(a, ind, v, mode=None, *, inplace=True):
     """The array with values at indices of its elements in a row."""
     if inplace:
-        raise ValueError("put: arrays are immutable: say inplace=False and use the result.")
+        raise _core.OptionError("put: arrays are immutable: say inplace=False and use the result.")
     ind = asarray(ind)
     if mode == "clip":  # here a negative index lies before the beginning
         ind = _core.maximum(ind, 0)
@@ -122,7 +122,7 @@ def put(a, ind, v, mode=None, *, inplace=True):
 def place(arr, mask, vals, *, inplace=True):
     """The array with values, one after another, where the mask holds."""
     if inplace:
-        raise ValueError("place: arrays are immutable: say inplace=False and use the result.")
+        raise _core.OptionError("place: arrays are immutable: say inplace=False and use the result.")
     return _core.tn.place(asarray(arr), asarray(mask), asarray(vals))
 
 
@@ -310,7 +310,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None)
     if len(multi_index) != len(dims):
         raise ValueError(f"ravel_multi_index: {len(multi_index)} indices for {len(dims)} axes.")
     if mode not in ("raise", "clip", "wrap", "ignore"):
-        raise ValueError(f"ravel_multi_index: mode {mode!r} is none of 'raise', 'clip', 'wrap' and 'ignore'.")
+        raise _core.OptionError(f"ravel_multi_index: mode {mode!r} is none of 'raise', 'clip', 'wrap' and 'ignore'.")
     _need_known("ravel_multi_index", mode, *multi_index)
     if order == "F":
         multi_index, dims = multi_index[::-1], dims[::-1]

@@ -21,7 +21,7 @@ def _widths(pad_width, rank):
     if not builtins.any(map(_sizes.is_shape, rows)):
         rows = [rows * 2 if len(rows) == 1 else rows]
     if len(rows) not in (1, rank) or builtins.any(len(row) not in (1, 2) for row in rows):
-        raise ValueError(f"pad: the widths {pad_width!r:.60} are none of {rank} axes: give (before, behind) for each, or for all.")
+        raise _core.OptionError(f"pad: the widths {pad_width!r:.60} are none of {rank} axes: give (before, behind) for each, or for all.")
     wide = [tuple(map(_sizes.size, row if len(row) == 2 else (row[0], row[0]))) for row in rows]
     return wide * rank if len(wide) == 1 else wide
 
@@ -37,7 +37,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
         if mode not in _OPTIONS:
             raise UnsupportedError(f"pad: mode {mode!r} is none of {', '.join(map(repr, _OPTIONS))}, and no function.")
         if unknown := set(kwargs) - {_OPTIONS[mode]}:
-            raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+            raise _core.OptionError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
     a = asarray(array)
     return _core.with_weak(_padded_along(a, pad_width, mode, kwargs), a.weak_type)
 

@@ -104,7 +104,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
 
 def _pairs_of_axes(axes):
     if not isinstance(axes, (tuple, list, np.ndarray)) or len(axes) != 2:
-        raise TypeError(f"tensordot: axes are an int, a pair of ints, or a pair of lists of ints, not {axes!r}.")
+        raise _core.OptionError(f"tensordot: axes are an int, a pair of ints, or a pair of lists of ints, not {axes!r}.")
     pairs = [list(x) if isinstance(x, (tuple, list, np.ndarray)) else [x] for x in axes]
     if len(pairs[0]) != len(pairs[1]):
         raise TypeError(f"tensordot: {len(pairs[0])} axes of a and {len(pairs[1])} of b.")
@@ -276,7 +276,7 @@ def polydiv(u, v, *, trim_leading_zeros=False):
 def _order(m):
     m = operator.index(m)
     if m < 0:
-        raise ValueError("Order of a derivative or an integral must be positive or zero.")
+        raise _core.OptionError("Order of a derivative or an integral must be positive or zero.")
     return m
 
 
@@ -309,7 +309,7 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     if a.ndim != 1 or v.ndim != 1 or _core.same_size(a.shape[0], 0) or _core.same_size(v.shape[0], 0):
         raise ValueError("convolve: both are vectors with elements.")
     if mode not in ("full", "same", "valid"):
-        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+        raise _core.OptionError("mode must be one of ['full', 'same', 'valid']")
     made = _core.tn.signal.convolve(a, v, mode="largest" if mode == "same" else mode, method="direct")
     return _preferred(made, preferred_element_type)
 
@@ -346,7 +346,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 def _need_inexact(name, dtype):
     if dtype is not None and not _dtypes.issubdtype(_core.canonical_dtype(dtype), np.inexact):
-        raise ValueError(f"{name}: dtype must be a subclass of float or complex, not {_core.canonical_dtype(dtype)}.")
+        raise _core.OptionError(f"{name}: dtype must be a subclass of float or complex, not {_core.canonical_dtype(dtype)}.")
 
 
 def _need_weights(x, name, given):

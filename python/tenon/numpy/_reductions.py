@@ -28,7 +28,7 @@ def _widened(dtype):
 
 def _need_mask(where):
     if where is not None and asarray(where).dtype.kind != "b":
-        raise ValueError(f"where must be None or a boolean array; got where.dtype={asarray(where).dtype}.")
+        raise _core.OptionError(f"where must be None or a boolean array; got where.dtype={asarray(where).dtype}.")
 
 
 def _need_number(initial):
@@ -151,7 +151,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
 
 def _spread(f, a, axis, dtype, ddof, keepdims, where, mean, correction=None):
     if correction is not None and ddof:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
+        raise _core.OptionError("ddof and correction can't be provided simultaneously.")
     a, wanted = asarray(a), None
     if dtype is not None:
         wanted = _core.canonical_dtype(dtype)
@@ -171,7 +171,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
     """The square root of var(), whose `dtype` is real or complex."""
     if dtype is not None and _core.canonical_dtype(dtype).kind in "biu":
-        raise ValueError(f"std: roots have a real or complex dtype, not {_core.canonical_dtype(dtype)}.")
+        raise _core.OptionError(f"std: roots have a real or complex dtype, not {_core.canonical_dtype(dtype)}.")
     return _core.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 

@@ -14,7 +14,7 @@ __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searc
 def _check_kind(name, kind):
     """Of NumPy's kinds each is a stable order here."""
     if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
-        raise TypeError(f"{name}: {kind!r} is no kind of sorting.")
+        raise _core.OptionError(f"{name}: {kind!r} is no kind of sorting.")
 
 
 def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
@@ -34,7 +34,7 @@ def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False,
         a, axis = ravel(a), 0
     kind = _dtypes.default("i") if dtype is None else _core.canonical_dtype(dtype)
     if kind.kind not in "iu":
-        raise ValueError(f"argsort: the dtype is one of integers, not {kind}.")
+        raise _core.OptionError(f"argsort: the dtype is one of integers, not {kind}.")
     return _core.convert(_core.tn.argsort(a, _axis(axis, a.ndim), descending=descending), kind)
 
 
@@ -79,7 +79,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     if a.ndim != 1:
         raise ValueError(f"a should be 1-dimensional; got {a.ndim} axes.")
     if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
+        raise _core.OptionError(f"{side!r} is an invalid value for keyword 'side'")
     if sorter is not None:
         a = _core.take(a, sorter, 0, "clip", None, False, False)
     return _core.tn.searchsorted(a, v, side)

@@ -22,7 +22,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     a = asarray(a)
     axis, n = _axis(axis, a.ndim), operator.index(n)
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise _core.OptionError(f"order must be non-negative but got {n}")
     prepend, append = (None if edge is None else asarray(edge) for edge in (prepend, append))
     return a if n == 0 else _core.tn.diff(a, n, axis, prepend=prepend, append=append)
 
@@ -48,7 +48,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between those at the points xp, by straight lines."""
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
-            raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
+            raise _core.OptionError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
     outside = {f"extrapolate_{side}" if isinstance(given, str) else side: True if isinstance(given, str) else given
                for side, given in (("left", left), ("right", right))}
     return _core.tn.interpolate.interp(asarray(x), asarray(xp), asarray(fp), **outside, period=period)

@@ -15,7 +15,7 @@ __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2"
 
 def _along_one(name, x, n, axis, norm):
     if isinstance(axis, (tuple, list)):
-        raise ValueError(f"{name} does not support multiple axes. Please use {name}n. Got axis = {axis!r}.")
+        raise _core.OptionError(f"{name} does not support multiple axes. Please use {name}n. Got axis = {axis!r}.")
     return getattr(_core.tn.fft, name)(asarray(x), n=n, axis=axis.__index__(), norm=norm)
 
 
@@ -30,14 +30,14 @@ def _along_many(name, x, s, axes, norm):
 
 def _along_two(name, x, s, axes, norm):
     if len(axes) != 2:
-        raise ValueError(f"{name}2 only supports 2 axes. Got axes = {axes!r}.")
+        raise _core.OptionError(f"{name}2 only supports 2 axes. Got axes = {axes!r}.")
     return _along_many(f"{name}n", x, s, axes, norm)
 
 
 def _given_once(name, axes, rank):
     axes = [axis.__index__() for axis in axes]
     if len({axis % rank if rank else axis for axis in axes}) != len(axes):
-        raise ValueError(f"{name} does not support repeated axes. Got axes {axes}.")
+        raise _core.OptionError(f"{name} does not support repeated axes. Got axes {axes}.")
     return axes
 
 
@@ -169,7 +169,7 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
 
 def _frequencies(name, n, d, dtype):
     if isinstance(n, (tuple, list)):
-        raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
+        raise _core.OptionError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
     return getattr(_core.tn.fft, name)(n, d, _dtypes.default("f") if dtype is None else _core.canonical_dtype(dtype))
 
 

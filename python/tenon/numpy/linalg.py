@@ -80,7 +80,7 @@ def slogdet(a, *, method=None):
     Array(2., dtype=float64)
     """
     if method not in (None, "lu", "qr"):
-        raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
+        raise _core.OptionError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
     return SlogdetResult(*_core.tn.linalg.slogdet(_square(a, "slogdet")))
 
 
@@ -103,7 +103,7 @@ def qr(a, mode="reduced"):
         h, taus = _core.tn.linalg.geqrf(a)
         return QRResult(matrix_transpose(h), taus)
     if mode not in ("reduced", "r", "full", "complete"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise _core.OptionError(f"Unsupported QR decomposition mode '{mode}'")
     q, r = _core.tn.linalg.qr(a, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
@@ -117,7 +117,7 @@ class EighResult(NamedTuple):
 
 def _lower(uplo):
     if uplo not in (None, "L", "U"):
-        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {uplo}")
+        raise _core.OptionError(f"UPLO must be one of None, 'L', or 'U', got {uplo}")
     return uplo != "U"
 
 
@@ -183,7 +183,7 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index
     """
     a = asarray(a)
     if subset_by_index is not None and full_matrices and compute_uv:
-        raise ValueError("svd: subset_by_index goes with full_matrices=False.")
+        raise _core.OptionError("svd: subset_by_index goes with full_matrices=False.")
     if not compute_uv:
         return _subset(_sizes_of_hermitian(a) if hermitian else _core.tn.linalg.svdvals(a), subset_by_index, -1)
     u, s, vh = _svd_of_hermitian(a) if hermitian else _core.tn.linalg.svd(a, full_matrices=bool(full_matrices))
@@ -234,7 +234,7 @@ def pinv(a, rtol=None, hermitian=False, *, rcond=None):
     """
     if rcond is not None:
         if rtol is not None:
-            raise ValueError("pinv: only one of rtol and rcond may be specified.")
+            raise _core.OptionError("pinv: only one of rtol and rcond may be specified.")
         rtol = rcond
     return _core.tn.linalg.pinv(asarray(a), rtol=rtol, hermitian=bool(hermitian))
 
@@ -246,7 +246,7 @@ def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
     Array(1, dtype=int64)
     """
     if rtol is not None and tol is not None:
-        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+        raise _core.OptionError("matrix_rank: only one of tol or rtol may be specified.")
     M = asarray(M)
     if M.ndim < 2:
         return _core.convert(_core.tn.any(_core.not_equal(M, 0)), _dtypes.default("i"))
@@ -314,7 +314,7 @@ def tensorinv(a, ind=2):
     """
     a = asarray(a)
     if ind <= 0:
-        raise ValueError(f"ind must be a positive integer; got {ind=}")
+        raise _core.OptionError(f"ind must be a positive integer; got {ind=}")
     outer_, inner_ = a.shape[:ind], a.shape[ind:]
     n = math.prod(inner_)
     if _core.same_size(math.prod(outer_), n) is False:
@@ -339,7 +339,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     axes = list(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
     x = _core.convert(x, _dtypes.default("f")) if x.dtype.kind in "biu" else x
     if isinstance(ord, str):
-        raise ValueError(f"Invalid order '{ord}' for vector norm.")
+        raise _core.OptionError(f"Invalid order '{ord}' for vector norm.")
     return _core.tn.linalg.vector_norm(x, 2.0 if ord is None else float(ord), axes, keepdims=bool(keepdims))
 
 
@@ -360,7 +360,7 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
     if len(axes) == 1 or (ord is None and len(axes) != 2):
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
-        raise ValueError(f"Improper number of axes for norm: {axes}")
+        raise _core.OptionError(f"Improper number of axes for norm: {axes}")
     return _core.tn.linalg.matrix_norm(x, _order_of_matrices(ord), rows=axes[0], columns=axes[1], keepdims=bool(keepdims))
 
 
@@ -370,7 +370,7 @@ def _order_of_matrices(order):
     if order == "nuc":
         return order
     if order not in (1, -1, 2, -2, math.inf, -math.inf):
-        raise ValueError(f"norm: {order!r} is no order of norms of matrices.")
+        raise _core.OptionError(f"norm: {order!r} is no order of norms of matrices.")
     return str(order) if math.isinf(order) else str(int(order))
 
 _repeated.public(globals())

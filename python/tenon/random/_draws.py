@@ -55,7 +55,7 @@ _ALSO = {None: "threefry2x32", "philox": "rbg"}
 def _generator(impl):
     name = _ALSO.get(impl, impl)
     if name not in _WORDS:
-        raise ValueError(f"random: the generators are threefry2x32, rbg (also philox) and pcg, not {impl!r}.")
+        raise _core.OptionError(f"random: the generators are threefry2x32, rbg (also philox) and pcg, not {impl!r}.")
     return name
 
 
@@ -161,7 +161,7 @@ def _real(dtype):
 
 def _of_mode(name, mode, *others):
     if mode not in ("low", "high", *others):
-        raise ValueError(f"{name}: mode is {mode!r}; it is one of 'low', 'high'.")
+        raise _core.OptionError(f"{name}: mode is {mode!r}; it is one of 'low', 'high'.")
     return "low" if mode in (None, "low") else "high"
 
 

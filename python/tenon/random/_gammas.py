@@ -17,7 +17,7 @@ __all__ = ["ball", "beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "
 def _real(name, dtype):
     dtype = _draws._real(dtype)
     if not _dtypes.issubdtype(dtype, np.floating):
-        raise ValueError(f"dtype argument to `{name}` must be a float dtype, got {dtype}")
+        raise _core.OptionError(f"dtype argument to `{name}` must be a float dtype, got {dtype}")
     return dtype
 
 
@@ -124,7 +124,7 @@ def poisson(key, lam, shape=None, dtype=None):
     """
     dtype = _dtypes.default("i") if dtype in (None, int) else _core.canonical_dtype(dtype)
     if not _dtypes.issubdtype(dtype, np.integer):
-        raise ValueError(f"dtype argument to `poisson` must be an integer dtype, got {dtype}")
+        raise _core.OptionError(f"dtype argument to `poisson` must be an integer dtype, got {dtype}")
     rate = _core.broadcast_to(*_draws._converted("poisson", "float32", lam), _wide("poisson", shape, lam))
     return _draws._drawn("poisson", key, rate, shape=rate.shape, dtype=dtype, loops=True)
 

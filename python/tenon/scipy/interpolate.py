@@ -11,7 +11,7 @@ __all__ = ["RegularGridInterpolator"]
 
 def _require_method(method):
     if method not in ("linear", "nearest"):
-        raise ValueError(f"RegularGridInterpolator: method is {method!r}; it is 'linear' or 'nearest'.")
+        raise _core.OptionError(f"RegularGridInterpolator: method is {method!r}; it is 'linear' or 'nearest'.")
     return method
 
 

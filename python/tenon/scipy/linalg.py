@@ -61,7 +61,7 @@ def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_fini
     [(4, 2), (2, 2), (2,)]
     """
     if mode not in ("full", "r", "economic"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise _core.OptionError(f"Unsupported QR decomposition mode '{mode}'")
     made = _factors.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
     return made[1:] if mode == "r" else made
 
@@ -74,7 +74,7 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, debug=False, 
     [1.0, 2.0]
     """
     if assume_a not in ("gen", "sym", "her", "pos"):
-        raise ValueError(f"solve: assume_a is 'gen', 'sym', 'her' or 'pos', not {assume_a!r}.")
+        raise _core.OptionError(f"solve: assume_a is 'gen', 'sym', 'her' or 'pos', not {assume_a!r}.")
     if assume_a != "pos":
         return _both.solve(a, b)
     a, b = tnp.asarray(a), tnp.asarray(b)
@@ -93,7 +93,7 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
     if eigvals is not None:
         raise NotImplementedError("eigh: `eigvals`: all are found.")
     if type not in (1, 2, 3):
-        raise ValueError(f"eigh: type is 1, 2 or 3, not {type!r}.")
+        raise _core.OptionError(f"eigh: type is 1, 2 or 3, not {type!r}.")
     a = tnp.asarray(a)
     if b is None:
         if type != 1:
@@ -123,7 +123,7 @@ def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=
     [4.0, 3.0]
     """
     if lapack_driver not in ("gesdd", "gesvd"):
-        raise ValueError(f"svd: lapack_driver is 'gesdd' or 'gesvd', not {lapack_driver!r}.")
+        raise _core.OptionError(f"svd: lapack_driver is 'gesdd' or 'gesvd', not {lapack_driver!r}.")
     a = tnp.asarray(a)
     return _core.tn.linalg.svd(a, full_matrices=bool(full_matrices)) if compute_uv else _core.tn.linalg.svdvals(a)
 

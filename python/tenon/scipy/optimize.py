@@ -49,14 +49,14 @@ def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, me
     (True, [3.0, 3.0])
     """
     if not isinstance(args, tuple):
-        raise TypeError(f"minimize: `args` of further arguments must be a tuple, not {type(args).__name__}.")
+        raise _core.OptionError(f"minimize: `args` of further arguments must be a tuple, not {type(args).__name__}.")
     bfgs = _METHODS.get(method.lower()) if isinstance(method, str) else None
     if bfgs is None:
-        raise ValueError(f"minimize: there is no method {method!r}; there are BFGS and L-BFGS.")
+        raise _core.OptionError(f"minimize: there is no method {method!r}; there are BFGS and L-BFGS.")
     given = dict(options or {})
     unknown = sorted(set(given) - _OPTIONS[bfgs])
     if unknown:
-        raise TypeError(f"minimize: {method} has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS[bfgs]))}.")
+        raise _core.OptionError(f"minimize: {method} has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS[bfgs]))}.")
     if tol is not None:
         given.setdefault("gtol", tol)
     found = _core.minimize(lambda x: fun(x, *args), x0, bfgs, given.get("gtol", 1e-5), float(given.get("norm", float("inf"))),

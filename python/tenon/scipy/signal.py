@@ -109,7 +109,7 @@ def _segment(name, x, axis, window, nperseg, by_default=None):
     if nperseg is not None:
         nperseg = operator.index(nperseg)
         if nperseg < 1:
-            raise ValueError("nperseg must be a positive integer")
+            raise _core.OptionError("nperseg must be a positive integer")
     if not isinstance(window, (str, tuple)):
         return nperseg
     n = x.shape[_axis(axis, x.ndim, f"{name}: axis")]
@@ -132,7 +132,7 @@ def _trend(name, detrend):
     if callable(detrend):
         return {"trend": "none", "detrend": detrend}
     if detrend not in ("constant", "linear", False):
-        raise ValueError(f"{name}: detrend is {detrend!r}; it is 'constant', 'linear', a function or False.")
+        raise _core.OptionError(f"{name}: detrend is {detrend!r}; it is 'constant', 'linear', a function or False.")
     return {"trend": detrend or "none"}
 
 

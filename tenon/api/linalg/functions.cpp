@@ -28,15 +28,22 @@ Array one_norm(const Array& a) { return amax(sum(abs(a), -2), -1); }
 Array as_matrix(const Array& each) { return expand_dims(expand_dims(each, -1), -1); }
 
 // The complex Schur form of a, whose eigenvalues are real, and not a rounding beside, where a real matrix has real
-// ones: the root of -x is i√x then, and not -i√x.
+// ones: the root of -x is i√x then, and not -i√x. A triangular matrix is its own form: LAPACK would scale it, and lose
+// what is far smaller than its largest element.
 Schur principal_form(const Array& a) {
-  Schur form = schur(a, {.complex = true});
-  if (is_complex(to_inexact(a).dtype()) || without_elements(form.t)) return form;
-  const Array &t = form.t, values = matrices::diagonal(t);
-  const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
-  const Array cleaned = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
-  form.t = where(matrices::on_diagonal(t), expand_dims(cleaned, -1), t);
-  return form;
+  const Schur form = schur(a, {.complex = true});
+  const Array& t = form.t;
+  if (without_elements(t)) return form;
+  Array of_reals = t;
+  if (!is_complex(to_inexact(a).dtype())) {
+    const Array values = matrices::diagonal(t);
+    const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
+    const Array cleaned = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
+    of_reals = where(matrices::on_diagonal(t), expand_dims(cleaned, -1), t);
+  }
+  const Array given = convert(a, t.dtype()), below = matrices::row_index(t) > matrices::column_index(t);
+  const Array other = as_matrix(sum(convert(below & (given != 0.0), DType::i32), Axes{-2, -1}) > 0);
+  return {where(other, of_reals, given), where(other, form.z, matrices::unit_like(form.z))};
 }
 Array turned_back(const Schur& form, const Array& inner) {
   return matmul(matmul(form.z, inner), matrices::adjoint(form.z));

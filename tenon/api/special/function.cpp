@@ -37,13 +37,8 @@ Arrays SpecialFunction::results(std::span<const Operand> operands) const {
 
 Arrays SpecialFunction::traced(In x) const {
   if (!has_slopes_) return value_(x);
-  const Source where = SourceScope::current();
-  const auto value = [&](In in) {
-    const SourceScope place(where, name_);
-    return value_(in);
-  };
+  const auto value = [&](In in) { return value_(in); };
   const auto rule = [&](In in) {
-    const SourceScope place(where, name_);
     const std::size_t n = in.size() / 2;
     const In primals = in.first(n), tangents = in.subspan(n);
     Arrays made = traced(primals);  // which have these slopes again

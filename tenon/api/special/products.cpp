@@ -64,30 +64,60 @@ Array poch_in_z(In in) {
 }
 Array poch_in_m(In in) { return special::poch(in[0], in[1]) * special::digamma(in[0] + in[1]); }
 
-// log |B(a, b)|: of positive numbers by Stirling's formula and what it leaves, without cancellation where they are
-// large. A number below 1 gives way to 1 more: B(a, b) = B(a + 1, b) (a + b) / a.
-Array log_beta(In in) {
-  const Array &a = in[0], &b = in[1];
-  const Array usual = (a > 0.0) & (b > 0.0) & is_finite(a + b);
-  const Array least = where(usual, min(a, b), 1.0), most = where(usual, max(a, b), 1.0);
+// log B(a, b) of positive numbers by Stirling's formula and what it leaves, without cancellation where they are large.
+// A number below 1 gives way to 1 more: B(a, b) = B(a + 1, b) (a + b) / a.
+Array log_beta_of_positive(const Array& a, const Array& b) {
+  const Array least = min(a, b), most = max(a, b);
   const Array p = where(least < 1.0, least + 1.0, least), q = where(most < 1.0, most + 1.0, most), whole = p + q;
   const Array passed = where(least < 1.0, (least + most) / least, 1.0) * where(most < 1.0, (p + most) / most, 1.0);
   const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole), last = log(passed / sqrt(q));
   const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) + last + rests;
-  const Array of_usual = where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
+  return where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
+}
+// Where a number is 0 or a negative integer, n, the beta function is infinite, but (-1)^m B(1 - n - m, m) of m = 1, 2,
+// … -n beside it, where what is infinite cancels.
+struct BetaAtPole {
+  explicit BetaAtPole(In in) {
+    const Array &a = in[0], &b = in[1], first = is_pole(a);
+    n = where(first, a, b);
+    m = where(first, b, a);
+    there = first | is_pole(b);
+    const Array whole = there & is_finite(n) & is_finite(m) & (floor(m) == m) & (n + m < 1.0);
+    odd = whole & is_odd(where(whole, m, 0.0));
+    finite = whole & (m > 0.0);
+  }
+  static Array is_pole(const Array& x) { return (x <= 0.0) & (floor(x) == x); }
+  Array n, m, there, odd, finite;
+};
+Array log_beta(In in) {
+  const Array &a = in[0], &b = in[1];
+  const Array usual = (a > 0.0) & (b > 0.0) & is_finite(a + b);
+  const Array of_usual = log_beta_of_positive(where(usual, a, 1.0), where(usual, b, 1.0));
   const auto elsewhere = [](In of) {
+    const BetaAtPole pole(of);
+    const Array at_pole =
+        where(pole.finite,
+              log_beta_of_positive(where(pole.finite, 1.0 - pole.n - pole.m, 1.0), where(pole.finite, pole.m, 1.0)),
+              where(is_nan(pole.m), nan, infinity));
     const Array least = min(of[0], of[1]), most = max(of[0], of[1]), whole = least + most;
     const Array both = (most > 0.0) & (whole > 0.0) & is_finite(whole);
     const GammaRatio ratio(where(both, most, 1.0), where(both, least, 1.0));
     const Array apart = special::lgamma(whole) - special::lgamma(most);
-    return special::lgamma(least) - where(both, ratio.logarithm(), apart);
+    const Array made = special::lgamma(least) - where(both, ratio.logarithm(), apart);
+    const Array at_end = where(least == infinity, nan, where(least > 0.0, -infinity, infinity));
+    return where(pole.there, at_pole, where((most == infinity) & !is_nan(least), at_end, made));
   };
   return where_seldom(!usual, elsewhere, of_usual, {a, b});
 }
 Array beta_of(In in) {
-  const Array &a = in[0], &b = in[1];
-  const Array signs = special::gammasgn(a) * special::gammasgn(b) * special::gammasgn(a + b);
-  return signs * exp(special::betaln(a, b));
+  const auto sign = [](In of) {
+    const Array &a = of[0], &b = of[1];
+    const BetaAtPole pole(of);
+    const Array signs = special::gammasgn(a) * special::gammasgn(b) * special::gammasgn(a + b);
+    return where(pole.there, where(pole.odd, -1.0, 1.0), where(BetaAtPole::is_pole(a + b), 1.0, signs));
+  };
+  const Array &a = in[0], &b = in[1], below = !((a > 0.0) & (b > 0.0));
+  return where_seldom(below, sign, ones_like(a), {a, b}) * exp(special::betaln(a, b));
 }
 template <std::size_t argument>
 Array log_beta_slope(In in) {

@@ -1,9 +1,11 @@
 // custom_vmap: a Program with a batch rule of the user's own, for the batch and the operands that it was traced for.
 #include <algorithm>
 
+#include "tenon/ir/replay.h"
 #include "tenon/ops/control/callee.h"
 #include "tenon/ops/control/custom.h"
 #include "tenon/ops/families.h"
+#include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon {
@@ -82,6 +84,18 @@ BatchResult custom_vmap_batch(const BatchArgs& args) {
   return {call(p.rule, p.rule_sizes, operands), p.out};
 }
 
+// A rule whose first input says whether it runs, where that differs from lane to lane: it runs where one does.
+ProgramRef where_any_runs(const ProgramRef& rule, const Dim& lanes, std::vector<Dim>& sizes) {
+  Scope scope;
+  const std::vector<Dim> own = scope.size_params_of(*rule);
+  const Dim size = lanes.known() ? lanes : scope.size_param();
+  if (!lanes.known()) sizes.push_back(lanes);
+  Arrays inputs{any(scope.input(Type::array(DType::bool_, {size})))};
+  const Replay types(*rule, own);
+  for (std::size_t i = 1; i < rule->inputs().size(); ++i) inputs.push_back(scope.input(types.type(rule->inputs()[i])));
+  return scope.finish(inline_program(*rule, own, inputs), rule->name()).program;
+}
+
 const OpInfo custom_vmap_info{
     .name = "custom_vmap",
     .summary = "a Program with a batch rule of the user's",
@@ -105,8 +119,8 @@ const OpInfo custom_vmap_info{
     .guard = GuardRule([](const GuardArgs& args) {
       CustomVmapParams p = args.params.as<CustomVmapParams>();
       p.function = args.inside(p.function, 0);
-      p.rule = args.inside(p.rule, 0);
-      p.in.insert(p.in.begin(), false);
+      p.rule = where_any_runs(args.inside(p.rule, 0), p.lanes, p.rule_sizes);
+      p.in.insert(p.in.begin(), true);
       return GuardResult{make_params(std::move(p)), 0};
     }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {

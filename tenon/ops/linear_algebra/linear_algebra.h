@@ -31,7 +31,8 @@ struct TriangularOptions {
 Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options = {});
 
 // x with a·x = b, by factors with pivoting. a: [..., n, n]; b: [n], a vector, or [..., n, m]; the axes before
-// broadcast. A singular matrix gives Inf or NaN: nothing is thrown. Value and gradient together factor a twice.
+// broadcast. A singular matrix gives Inf or NaN: nothing is thrown. Under jit factors of one matrix are made once: for
+// a value and its gradient, and before a loop whose steps all solve with it.
 //
 //   solve(Array{{2.f, 1.f}, {1.f, 3.f}}, Array{3.f, 5.f})   // 0.8 1.4
 Array solve(const Operand& a, const Operand& b);

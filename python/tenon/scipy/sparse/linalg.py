@@ -40,7 +40,7 @@ def _steps(name, what, given):
     try:
         return operator.index(given)
     except TypeError:
-        raise TypeError(f"{name}: `{what}` is an int, not {given!r}.") from None
+        raise _core.OptionError(f"{name}: `{what}` is an int, not {given!r}.") from None
 
 
 def _solved(name, A, b, x0, tol, atol, maxiter, M, restart=0, incremental=False):
@@ -87,7 +87,7 @@ def gmres(A: "Callable[[Any], Any] | ArrayLike", b: Any, x0: Any = None, *, tol:
     [1.0, 2.0]
     """
     if solve_method not in ("batched", "incremental"):
-        raise ValueError(f"gmres: `solve_method` is 'batched' or 'incremental', not {solve_method!r}.")
+        raise _core.OptionError(f"gmres: `solve_method` is 'batched' or 'incremental', not {solve_method!r}.")
     x = _solved("gmres", A, b, x0, tol, atol, maxiter, M, _steps("gmres", "restart", restart), solve_method == "incremental")
     failed = [tnp.any(tnp.isnan(leaf)) for leaf in tree.leaves(x)]
     return x, tnp.where(tnp.any(tnp.stack(failed)), -1, 0) if failed else tnp.asarray(0)

@@ -16,7 +16,7 @@ class ModeResult(NamedTuple):
 
 def _require_propagate(name, nan_policy):
     if nan_policy not in ("propagate", "omit", "raise"):
-        raise ValueError(f"{name}: nan_policy is {nan_policy!r}; it is 'propagate', 'omit' or 'raise'.")
+        raise _core.OptionError(f"{name}: nan_policy is {nan_policy!r}; it is 'propagate', 'omit' or 'raise'.")
     if nan_policy != "propagate":
         raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not here; look for NaN before the call.")
 
@@ -59,7 +59,7 @@ def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
     """
     _require_propagate("rankdata", nan_policy)
     if method not in ("average", "min", "max", "dense", "ordinal"):
-        raise ValueError(f"rankdata: method is {method!r}; it is 'average', 'min', 'max', 'dense' or 'ordinal'.")
+        raise _core.OptionError(f"rankdata: method is {method!r}; it is 'average', 'min', 'max', 'dense' or 'ordinal'.")
     x, at = _lines(a, axis)
     ranks = _core.tn.stats.rankdata(x, at, method, tnp.float_)
     return tnp.reshape(ranks, (1,)) if x.ndim == 0 else ranks
@@ -72,5 +72,5 @@ def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
     0.881917
     """
     if nan_policy not in ("propagate", "omit"):
-        raise ValueError(f"sem: nan_policy is {nan_policy!r}; it is 'propagate' or 'omit'.")
+        raise _core.OptionError(f"sem: nan_policy is {nan_policy!r}; it is 'propagate' or 'omit'.")
     return _core.tn.stats.sem(tnp.asarray(a), axis, keepdims=keepdims, ddof=ddof, without_nan=nan_policy == "omit")
