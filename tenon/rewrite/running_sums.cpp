@@ -157,7 +157,7 @@ Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) co
     next = max(old, one_each ? x : amax(x, Axes(now.axes)));
   } else {
     const Array each = convert(size_as_array(elements_each(now)), dtype_);
-    const Array own = one_each ? x : sum(x, Axes(now.axes)) / each;
+    const Array own = one_each ? x : sum(x, Axes(now.axes)) / max(each, 1);
     next = old + (own - old) * (1 / (now.beside + 1));
   }
   if (counts_) before = now.beside * convert(size_as_array(elements_each(now)), dtype_);
@@ -226,6 +226,8 @@ Array RunningSums::finish(std::span<const Array> state, std::span<const std::siz
       value = factor.divides ? value / of_result(row_of(factor.of)) : value * of_result(row_of(factor.of));
     all = all.empty() ? value : all + value;
   }
+  // What waited for a maximum or a mean of nothing is no number; a sum of nothing is 0.
+  if (!count_.known() || count_ == Dim(0)) all = where(size_as_array(count_) > 0, all, 0);
   if (!waits_->sum.then.empty()) all = sum(all, Axes(waits_->sum.then));
   return convert(all, result_.dtype);
 }

@@ -269,6 +269,16 @@ TEST_P(Streamed, NoStackIsMade) {
 INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(StreamsOfNothing, SumToZero) {
+  const Array xs = zeros({stream_steps, 0, stream_width}, DType::f64), h = zeros({0, stream_width}, DType::f64);
+  const auto f = [](const Array& h, const Array& xs) {
+    const Array ys = stream_of(h, xs);
+    return sum(pow(ys - mean(ys, {0, 1}), 3) * xs, {0, 1});
+  };
+  for (const Sizes sizes : {Sizes::fixed, Sizes::symbolic})
+    EXPECT_TRUE(array_equal(jit(f, {.sizes = sizes})(h, xs), zeros({stream_width}, DType::f64)));
+}
+
 // Stacks that are parts of arrays are made where they belong, whatever lies around them.
 const StreamedCase parts_of_arrays[]{
     {"BehindTheBegin",
