@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <ranges>
 #include <unordered_set>
 
@@ -241,15 +242,19 @@ class HoistSearch {
   }
 
   // Why what is made of the loop's results does not move: `by` keeps its stack. `again`: whether it moves all the same,
-  // since what stays beside it costs less than reading the stack from memory once more.
+  // since what stays beside it costs less than reading the stack from memory once more: `operations` an element at
+  // most.
   struct Kept {
     std::optional<Spoiler> by;
     bool again = true;
+    double operations = 0;
     bool moves() const { return !by || again; }
     void add(const Kept& other) {
       if (!by) by = other.by;
       again = again && other.again;
+      operations = std::max(operations, other.operations);
     }
+    void may_cost(double most) { again = again && operations <= most; }
   };
   std::vector<Kept> kept(std::span<const StreamEnd> ends, const Taken& all) const {
     std::map<std::size_t, Kept> made;  // of what moves
@@ -262,7 +267,10 @@ class HoistSearch {
       if (all.stacked.contains(e)) return kept;
       if (auto by = read_outside(v, all)) {
         kept.by = by;
-        kept.again = kept.again && (found == made.end() ? is_large(v) : is_cheap(program_.eqns()[e]));
+        if (found == made.end())
+          kept.again = kept.again && is_large(v);
+        else
+          kept.operations = std::max(kept.operations, operations_again(program_.eqns()[e]));
       }
       return kept;
     };
@@ -271,11 +279,14 @@ class HoistSearch {
       for (const Var v : program_.eqns()[e].in) kept.add(kept_of(v));
       kept.again = kept.again && !is_one_number(e);
     }
+    // Sums that wait behind the loop are a pass of their own over the stack, and make what they wait with once more.
+    constexpr double cheap = 3, cheap_for_waiting = 40;  // operations
     std::vector<Kept> result;
     for (const StreamEnd& end : ends) {
       Kept& kept = result.emplace_back();
       if (is_whole_part(end)) {
         kept = made.at(end.eqn);
+        kept.may_cost(cheap);
         continue;
       }
       for (const Along& a : end.of) kept.add(kept_of(a.var));
@@ -284,6 +295,7 @@ class HoistSearch {
       // Sums and the like of all elements are those of each, which the loop takes in; others wait for each other.
       const bool by_elements = end.kind == StreamEnd::Kind::monoid || end.kind == StreamEnd::Kind::product ||
                                end.kind == StreamEnd::Kind::part;
+      kept.may_cost(end.kind == StreamEnd::Kind::waiting ? cheap_for_waiting : cheap);
       if (end.kind == StreamEnd::Kind::row) kept.again = false;  // it is there
       kept.again = kept.again && (by_elements || type(program_.eqns()[end.eqn].out[0]).rank() > 0);
     }
@@ -297,11 +309,10 @@ class HoistSearch {
     return blocks_are_small() ||
            (row >= shortest_row && estimate(t.shape.elements()) * static_cast<double>(size_of(t.dtype)) >= large);
   }
-  // To make once more.
-  bool is_cheap(const Eqn& eqn) const {
-    constexpr double cheap = 40;  // operations
-    return !reduction_of(eqn, program_) && !is_product(*eqn.op) &&
-           (!is_elementwise(eqn) || element_form(program_, eqn).operations <= cheap);
+  // What it costs an element to make it once more.
+  double operations_again(const Eqn& eqn) const {
+    if (reduction_of(eqn, program_) || is_product(*eqn.op)) return std::numeric_limits<double>::infinity();
+    return is_elementwise(eqn) ? element_form(program_, eqn).operations : 0;
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
   // Whether a reduction takes few numbers of a step that has many others: it stays behind the loop, so that threads
