@@ -58,11 +58,8 @@ class Comparisons {
   };
   std::optional<Reference> reference(Var v, std::span<const std::int64_t> axes) const {
     const Eqn* eqn = maker(v);
-    if (eqn == nullptr || eqn->op != &broadcast_op()) return {};
-    const BroadcastForm form = broadcast_form(eqn->params);
-    for (std::size_t k = 0; k < form.dims.size(); ++k)
-      if (std::ranges::count(axes, form.dims[k]) > 0 && type(eqn->in[0]).shape[k] != Dim(1)) return {};
-    return Reference{eqn->in[0], form.dims};
+    if (!repeats_along(program_, eqn, axes)) return {};
+    return Reference{eqn->in[0], broadcast_form(eqn->params).dims};
   }
 
   // min(where((x == max(x)) | (x != x), 0 1 2 …, none)), as argmax() makes it.
@@ -70,7 +67,7 @@ class Comparisons {
     const Eqn& eqn = program_.eqns()[e];
     const Eqn* chosen = maker(eqn.in[0]);
     if (!is(chosen, select_op()) || form.axes.size() != 1) return {};
-    if (!counts_along(chosen->in[1], form.axes[0]) || !constant(chosen->in[2])) return {};
+    if (!counts_along(chosen->in[1], form.axes[0]) || !filling_literal(program_, maker_, chosen->in[2])) return {};
     StreamEnd end{e, StreamEnd::Kind::first_index, {}, form.axes, {}, {}, {maker_[eqn.in[0]], maker_[chosen->in[0]]}};
     const Eqn* found = maker(chosen->in[0]);
     if (is(found, or_op())) {
@@ -111,14 +108,8 @@ class Comparisons {
     }
     return eqn != nullptr && counted_axis(*eqn) == axis;
   }
-  // A number broadcast to a shape: the eqn that gives it.
-  const Eqn* constant(Var v) const {
-    const Eqn* eqn = maker(v);
-    while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = maker(eqn->in[0]);
-    return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
-  }
   bool is_zero(Var v) const {
-    const Eqn* number = constant(v);
+    const Eqn* number = filling_literal(program_, maker_, v);
     return number != nullptr && literal_value(number->params).as_complex() == 0.0;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "tenon/ir/literal.h"
@@ -136,7 +135,7 @@ class Views {
       Shape shape;
       for (const std::int64_t axis : permutation) shape.push_back(n.array.shape()[static_cast<std::size_t>(axis)]);
       std::vector<std::int64_t> dims = dims_after(*n.broadcast, permutation);
-      const Id source = transposed(n.source, order_of(dims));
+      const Id source = transposed(n.source, ascending(dims));
       std::ranges::sort(dims);
       return broadcast(source, shape, dims);
     }
@@ -148,7 +147,7 @@ class Views {
     if (std::ranges::is_sorted(permutation)) return true;
     const Node& n = nodes_[x];
     if (!n.permutation.empty()) return std::ranges::is_sorted(permuted(n.permutation, permutation));
-    return n.broadcast && is_transposed_freely(n.source, order_of(dims_after(*n.broadcast, permutation)));
+    return n.broadcast && is_transposed_freely(n.source, ascending(dims_after(*n.broadcast, permutation)));
   }
 
   Id reshaped(Id x, const Shape& shape) {
@@ -198,19 +197,12 @@ class Views {
     return nodes_.size() - 1;
   }
 
-  // Which axes of a broadcast's transpose its operand's are, and the transpose of the operand that has them in order.
+  // Which axes of a broadcast's transpose its operand's are.
   static std::vector<std::int64_t> dims_after(const std::vector<std::int64_t>& dims, const Permutation& permutation) {
     std::vector<std::int64_t> after;
     for (const std::int64_t axis : dims) after.push_back(place_of(permutation, axis));
     return after;
   }
-  static Permutation order_of(const std::vector<std::int64_t>& dims) {
-    Permutation order(dims.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](std::int64_t axis) { return dims[static_cast<std::size_t>(axis)]; });
-    return order;
-  }
-
   // Of a transpose that is reshaped: the shape that its source may have instead, and how that is transposed then. There
   // is one where axes that are joined or divided lie behind each other in the source too.
   static std::optional<std::pair<Shape, Permutation>> reshaped_before(const Node& n, const Shape& shape) {
@@ -392,7 +384,7 @@ class Composer {
     if (!std::ranges::is_sorted(axes)) return {};
     const Array whole = views_.array(views_.transposed(id_of(eqn.in[0]), inverse_permutation(permutation)));
     const Views::Id reduced = views_.value(bind1(*eqn.op, reduction_params(axes), {whole}));
-    for (std::int64_t& axis : left) axis -= std::ranges::count_if(axes, [=](std::int64_t a) { return a < axis; });
+    for (std::int64_t& axis : left) axis = axis_left(axes, axis);
     return views_.transposed(reduced, left);
   }
 

@@ -15,10 +15,8 @@ namespace {
 
 // The number that argmax() gives where there are no elements.
 Scalar number_of_none(const Program& program, std::span<const std::size_t> maker, const Eqn& argmax) {
-  const auto made = [&](Var v) -> const Eqn& { return program.eqns()[maker[v]]; };
-  const Eqn* of = &made(made(argmax.in[0]).in[2]);
-  while (of->op == &broadcast_op()) of = &made(of->in[0]);
-  return literal_value(of->params);
+  const Eqn& chosen = program.eqns()[maker[argmax.in[0]]];
+  return literal_value(filling_literal(program, maker, chosen.in[2])->params);
 }
 
 }  // namespace

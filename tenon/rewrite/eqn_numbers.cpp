@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tenon/ir/literal.h"
+#include "tenon/ops/structure/structure.h"
+
 namespace tenon {
 
 std::vector<std::size_t> maker_numbers(const Program& program) {
@@ -37,6 +40,13 @@ std::set<std::size_t> makers_behind(const Program& program, std::span<const std:
     vars.insert(vars.end(), program.eqns()[e].in.begin(), program.eqns()[e].in.end());
   }
   return found;
+}
+
+const Eqn* filling_literal(const Program& program, std::span<const std::size_t> maker, Var v) {
+  const auto made = [&](Var v) { return maker[v] == nowhere ? nullptr : &program.eqns()[maker[v]]; };
+  const Eqn* eqn = made(v);
+  while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = made(eqn->in[0]);
+  return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
 }
 
 }  // namespace tenon

@@ -100,13 +100,10 @@ class LoopRebuild {
   Array stacked_part(const StreamEnd& end, const Array& x) const {
     const Eqn& eqn = program_.eqns()[end.eqn];
     if (end.axes.empty()) return of_all_steps(x, hoist_.steps.at(eqn.out[0]));
-    const auto behind = [&](std::int64_t axis) {
-      return axis - std::ranges::count_if(end.axes, [=](auto a) { return a < axis; });
-    };
     StepsIn steps = end.of[0].steps;
-    steps.axis = behind(steps.axis);
-    const std::int64_t rows = reduction_of(eqn, program_)->axes[0];
-    return bind1(*eqn.op, reduction_params({behind(rows)}), {of_all_steps(x, steps)});
+    steps.axis = axis_left(end.axes, steps.axis);
+    const std::int64_t rows = axis_left(end.axes, reduction_of(eqn, program_)->axes[0]);
+    return bind1(*eqn.op, reduction_params({rows}), {of_all_steps(x, steps)});
   }
   // A slice of one step, of what that step made.
   Array row_behind(const StreamEnd& end, const Array& row, const Replay& replay) const {
@@ -261,16 +258,8 @@ class LoopRebuild {
   // What the elements were compared with, in the shape of the result.
   Array reference(const StreamEnd& end, const Replay& replay) const {
     if (!end.reference || end.kind == StreamEnd::Kind::first_index) return {};
-    const Array& x = replay.get(*end.reference);
-    std::vector<Dim> sizes;
-    std::vector<std::int64_t> dims;
-    for (std::size_t k = 0; k < end.reference_dims.size(); ++k) {
-      const std::int64_t axis = end.reference_dims[k];
-      if (std::ranges::binary_search(end.axes, axis)) continue;
-      sizes.push_back(x.shape()[k]);
-      dims.push_back(axis - std::ranges::count_if(end.axes, [&](std::int64_t a) { return a < axis; }));
-    }
-    return broadcast_in_dim(reshape(x, Shape(sizes)), replay.type(program_.eqns()[end.eqn].out[0]).shape, dims);
+    return of_rows(replay.get(*end.reference), end.reference_dims, end.axes,
+                   replay.type(program_.eqns()[end.eqn].out[0]).shape);
   }
 
   // Whether the loop comes to the last of an end's elements first.

@@ -130,7 +130,7 @@ class Narrow {
     pair(form.contract_a, form.contract_b, false);
     c.rank = c.result.size();
     once(c.a, c.of_a), once(c.b, c.of_b);
-    return sums_something(c) || form.contract_a.empty() ? std::optional(c) : std::nullopt;
+    return sums_something(c) ? std::optional(c) : std::nullopt;
   }
 
   // What an operand was before it was broadcast, and transposed.
@@ -294,14 +294,10 @@ class Narrow {
     return axes.empty() ? x : sum(x, Axes(axes));
   }
   // An operand along the axes `made`, among which its own are.
-  static Array spread(Array x, Labels labels, const Labels& made, const std::vector<Dim>& sizes) {
-    Labels order, permutation, dims;
-    for (const std::int64_t label : made)
-      if (contains(labels, label)) order.push_back(label);
-    for (const std::int64_t label : order)
-      permutation.push_back(place_of(labels, label)), dims.push_back(place_of(made, label));
-    if (!std::ranges::is_sorted(permutation)) x = transpose(x, permutation);
-    return dims.size() == made.size() ? x : broadcast_in_dim(x, Shape(sizes), dims);
+  static Array spread(const Array& x, const Labels& labels, const Labels& made, const std::vector<Dim>& sizes) {
+    Labels dims;
+    for (const std::int64_t label : labels) dims.push_back(place_of(made, label));
+    return spread_in_dim(x, Shape(sizes), std::move(dims));
   }
   Array as_wanted(Array x, const Labels& made, const Contraction& c, const Replay& replay) const {
     Dim factor = 1;  // as often as what is left was summed
@@ -311,7 +307,7 @@ class Narrow {
     if (factor != Dim(1)) x = x * convert(size_as_array(factor), x.dtype());
     std::vector<Dim> sizes;
     for (const std::int64_t label : c.result) sizes.push_back(replay_size(c, label, replay));
-    return spread(std::move(x), made, c.result, sizes);
+    return spread(x, made, c.result, sizes);
   }
 
   const Program& program_;

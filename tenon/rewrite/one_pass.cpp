@@ -253,7 +253,7 @@ class OnePassRebuild {
   // What is broadcast along the reduced axes, in the shape of their results.
   Array of_rows(Var v, const Replay& replay) const {
     const Eqn& eqn = program_.eqns()[maker_[v]];
-    return tenon::of_rows(eqn, replay.get(eqn.in[0]), pass_.first.axes, row_shape());
+    return tenon::of_rows(replay.get(eqn.in[0]), broadcast_form(eqn.params).dims, pass_.first.axes, row_shape());
   }
 
   const Program& program_;

@@ -17,9 +17,10 @@ Array power(const Array& x, std::size_t n) {
   for (std::size_t k = 1; k < n; ++k) all = all * x;
   return all;
 }
-Array distance(const Array& a, const Array& b) { return where(a == b, 0, abs(a - b)); }  // of infinities, too
-
-std::int64_t without(std::int64_t axis, std::int64_t gone) { return axis - (axis > gone); }
+// The axes but one, which is no more.
+std::vector<std::int64_t> without(const std::vector<std::int64_t>& axes, std::int64_t gone) {
+  return step_axes(StepsIn{gone, {}, 0, 0}, axes);
+}
 
 }  // namespace
 
@@ -65,19 +66,16 @@ bool RunningSums::has_sum(const SummedTerm& term, std::size_t distances) const {
   return !is_plain(term) || distances > 1 || (distances == 1 && waits_->first.largest);
 }
 
-Array RunningSums::centre_of(const Array& state) const {
-  return waits_->first.largest ? where(abs(state) == std::numeric_limits<double>::infinity(), 0, state) : state;
-}
+Array RunningSums::centre_of(const Array& state) const { return waits_->first.largest ? finite_or_zero(state) : state; }
 Array RunningSums::of_result(const Array& row) const {
   const auto& wider = waits_->sum.wider;
   if (!wider || row.shape() != rows_) return row;
   std::vector<std::int64_t> dims;
   for (std::size_t axis = 0; axis < wider->of_elements.size(); ++axis) {
     if (std::ranges::count(waits_->first.axes, static_cast<std::int64_t>(axis)) > 0) continue;
-    const std::int64_t to = wider->of_elements[axis];
-    dims.push_back(to - std::ranges::count_if(wider->axes, [=](std::int64_t a) { return a < to; }));
+    dims.push_back(axis_left(wider->axes, wider->of_elements[axis]));
   }
-  return broadcast_in_dim(row, result_.shape, dims);
+  return spread_in_dim(row, result_.shape, std::move(dims));
 }
 
 Stream RunningSums::stream() const {
@@ -126,22 +124,12 @@ Array RunningSums::part(const SummedTerm& term, std::size_t distances, const Ste
   const std::int64_t gone = wider->of_elements[at(step_axis_)];
   const Shape all = wider_.without_axis(at(gone));
   const auto repeated = [&](const Array& x, const std::vector<std::int64_t>& dims) {
-    std::vector<std::int64_t> to;
-    for (const std::int64_t d : dims)
-      if (d != gone) to.push_back(without(d, gone));
-    if (std::ranges::is_sorted(to)) return broadcast_in_dim(x, all, to);
-    std::vector<std::int64_t> order(to.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int64_t>(k);
-    std::ranges::sort(order, {}, [&](std::int64_t k) { return to[at(k)]; });
-    std::ranges::sort(to);
-    return broadcast_in_dim(transpose(x, order), all, to);
+    return spread_in_dim(x, all, without(dims, gone));
   };
   value = repeated(value, wider->of_elements);
   if (wider->other) times(value, convert(repeated(now.others.back(), wider->of_other), dtype_));
   multiply(true);
-  std::vector<std::int64_t> axes;
-  for (const std::int64_t axis : wider->axes)
-    if (axis != gone) axes.push_back(without(axis, gone));
+  const std::vector<std::int64_t> axes = without(wider->axes, gone);
   return axes.empty() ? value : sum(value, Axes(axes));
 }
 
@@ -149,28 +137,20 @@ Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) co
   const auto& terms = waits_->sum.terms;
   const bool largest = waits_->first.largest;
   const Array &old = state[0], x = convert(now.elements, dtype_);
-  const bool one_each = now.axes.empty();
-  const auto along = [&](const Array& row) { return along_step(row, now); };
   const bool distances = std::ranges::any_of(terms, [](const SummedTerm& t) { return !t.distances.empty(); });
-  Array next, before, scale;
+  Array next, before;
+  LargestSoFar grown;
   if (largest) {
-    next = max(old, one_each ? x : amax(x, Axes(now.axes)));
+    grown = largest_so_far(old, x, now);
+    next = grown.largest;
   } else {
     const Array each = convert(size_as_array(elements_each(now)), dtype_);
-    const Array own = one_each ? x : sum(x, Axes(now.axes)) / max(each, 1);
+    const Array own = now.axes.empty() ? x : sum(x, Axes(now.axes)) / max(each, 1);
     next = old + (own - old) * (1 / (now.beside + 1));
   }
   if (counts_) before = now.beside * convert(size_as_array(elements_each(now)), dtype_);
   const Array centre = centre_of(next), apart = centre_of(old) - centre;
-  Step step{now, {}, {}};
-  if (distances) step.off = x - along(centre);
-  if (!largest) {
-  } else if (one_each) {  // of the old centre and the new one, one is the element: one exponential
-    const Array shrunk = exp(-distance(x, old)), grows = x > old;
-    scale = where(grows, shrunk, 1), step.exponential = where(grows, 1, shrunk);
-  } else {
-    scale = exp(-distance(next, old)), step.exponential = exp(x - along(centre));
-  }
+  const Step step{now, grown.exponential, distances ? x - along_step(centre, now) : Array()};
   Arrays result{next};
   std::size_t at_state = 1;
   for (const SummedTerm& term : terms) {
@@ -183,7 +163,7 @@ Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) co
       const Arrays factors = polynomial(Arrays(j, apart));
       for (std::size_t i = 0; i < j; ++i)
         if (!old_sums[i].empty()) sum = sum + old_sums[i] * of_result(factors[i]);
-      if (!term.exponents.empty()) sum = sum * of_result(power(scale, term.exponents.size()));
+      if (!term.exponents.empty()) sum = sum * of_result(power(grown.scale, term.exponents.size()));
       result.push_back(sum + part(term, j, step));
     }
   }
@@ -198,8 +178,8 @@ Array RunningSums::finish(std::span<const Array> state, std::span<const std::siz
     const Eqn& eqn = program.eqns()[maker[v]];
     const auto& wider = waits_->sum.wider;
     const bool in_wider = wider && program.type(v).shape == wider->shape;
-    return convert(of_rows(eqn, replay.get(eqn.in[0]), in_wider ? wider->axes : waits_->first.axes,
-                           in_wider ? result_.shape : rows_),
+    return convert(of_rows(replay.get(eqn.in[0]), broadcast_form(eqn.params).dims,
+                           in_wider ? wider->axes : waits_->first.axes, in_wider ? result_.shape : rows_),
                    dtype_);
   };
   const Array centre = centre_of(state[0]);

@@ -367,10 +367,10 @@ class Sink {
     }
     for (const auto& [eqn, part] : cone) able.emplace(part, can_make(*eqn, part, loop, able));
   }
-  // Whether as many other parts of what is no view are made already as a step may make anew: of sums of neighbours of
-  // such sums there would be many.
+  // Whether as many other parts of what is no view are made already as a step may make: of sums of neighbours of such
+  // sums there would be many.
   bool is_made_otherwise(const Part& u, const std::set<std::pair<const Eqn*, Part>>& cone, const Able& able) const {
-    constexpr int most = 3;
+    constexpr int most = 4;
     const Eqn* eqn = maker_[u.of];
     if (!is_cheap(*eqn) || is_view(*eqn)) return false;
     const Part first{u.of, std::numeric_limits<std::int64_t>::min()};
@@ -379,7 +379,7 @@ class Sink {
       others += made->second != u;
     for (auto made = able.lower_bound(first); made != able.end() && made->first.of == u.of; ++made)
       others += made->second && made->first != u;
-    return others >= most;
+    return others + 1 > most;
   }
   bool can_make(const Eqn& eqn, const Part& part, const Eqn& loop, const Able& able) const {
     const Dim& steps = steps_of(loop);

@@ -68,6 +68,14 @@ std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program
   return reduction->rule(eqn.params, in);
 }
 
+bool repeats_along(const Program& program, const Eqn* eqn, std::span<const std::int64_t> axes) {
+  if (eqn == nullptr || eqn->op != &broadcast_op()) return false;
+  const std::vector<std::int64_t> dims = broadcast_form(eqn->params).dims;
+  for (std::size_t k = 0; k < dims.size(); ++k)
+    if (std::ranges::count(axes, dims[k]) > 0 && program.type(eqn->in[0]).shape[k] != Dim(1)) return false;
+  return true;
+}
+
 std::optional<std::int64_t> axis_in_result(const Program& program, const Eqn& eqn, Var operand, std::int64_t axis) {
   if (is_elementwise(eqn)) return axis;
   if (eqn.op == &broadcast_op()) {
@@ -79,7 +87,7 @@ std::optional<std::int64_t> axis_in_result(const Program& program, const Eqn& eq
   if (eqn.op == &transpose_op()) return place_of(permutation_of(eqn.params), axis);
   const auto form = reduction_of(eqn, program);
   if (!form || std::ranges::binary_search(form->axes, axis)) return {};
-  return axis - std::ranges::count_if(form->axes, [=](std::int64_t a) { return a < axis; });
+  return axis_left(form->axes, axis);
 }
 
 }  // namespace tenon

@@ -43,6 +43,8 @@ std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std:
 // lanes end apart.
 std::vector<Var> stacks_of(const Program& program, const Eqn& eqn);
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
+// Whether an eqn is a broadcast that repeats its operand along all of these axes.
+bool repeats_along(const Program& program, const Eqn* eqn, std::span<const std::int64_t> axes);
 // Where an axis of an operand lies in the result of an elementwise op, a broadcast, a transpose, or a reduction over
 // other axes: each element of the result is made of those at its place along the axis.
 std::optional<std::int64_t> axis_in_result(const Program& program, const Eqn& eqn, Var operand, std::int64_t axis);

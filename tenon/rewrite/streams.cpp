@@ -81,23 +81,26 @@ Stream row_stream(const Type& row) {
           .finish = [](std::span<const Array> state, const Array&) { return Arrays{state[0]}; }};
 }
 
+Array finite_or_zero(const Array& x) { return where(abs(x) == std::numeric_limits<double>::infinity(), 0, x); }
+
+LargestSoFar largest_so_far(const Array& before, const Array& x, const StreamStep& step) {
+  const auto distance = [](const Array& a, const Array& b) { return where(a == b, 0, abs(a - b)); };  // of infinities
+  if (step.axes.empty()) {  // the element is the largest, or what it was is so still
+    const Array shrunk = exp(-distance(x, before)), grows = x > before;
+    return {max(before, x), where(grows, 1, shrunk), where(grows, shrunk, 1)};
+  }
+  const Array largest = max(before, amax(x, Axes(step.axes)));
+  return {largest, exp(x - along_step(finite_or_zero(largest), step)), exp(-distance(largest, before))};
+}
+
 Stream exponentials_stream(const Type& result) {
   const DType dtype = computed_in(result.dtype);
   const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));
-  const auto distance = [](const Array& a, const Array& b) { return where(a == b, 0, abs(a - b)); };  // of infinities
   return {.initial = {nothing - std::numeric_limits<double>::infinity(), nothing},
           .take =
               [=](std::span<const Array> state, const StreamStep& step) {
-                const Array &largest = state[0], &sum = state[1], x = convert(step.elements, dtype);
-                if (step.axes.empty()) {
-                  const Array shrunk = exp(-distance(x, largest));
-                  return Arrays{max(largest, x), where(x > largest, sum * shrunk + 1, sum + shrunk)};
-                }
-                // What is infinite is shifted by nothing: it stays what it is, and nothing else is left beside it.
-                const Array next = max(largest, amax(x, Axes(step.axes)));
-                const Array shift = where(abs(next) == std::numeric_limits<double>::infinity(), 0, next);
-                const Array part = tenon::sum(exp(x - along_step(shift, step)), Axes(step.axes));
-                return Arrays{next, sum * exp(-distance(next, largest)) + part};
+                const auto [largest, each, scale] = largest_so_far(state[0], convert(step.elements, dtype), step);
+                return Arrays{largest, state[1] * scale + (step.axes.empty() ? each : sum(each, Axes(step.axes)))};
               },
           .finish =
               [=](std::span<const Array> state, const Array& reference) {

@@ -28,6 +28,15 @@ Array along_step(const Array& x, const StreamStep& step);
 // How many of a step's elements there are for each of the result.
 Dim elements_each(const StreamStep& step);
 
+// The largest element so far: with those of a step, exp(x - largest) of each of these, and what scales sums of such
+// from what it was to what it is. What is infinite is shifted by nothing: it stays what it is, and nothing else is left
+// beside it. One exponential an element where a step has one for each result.
+struct LargestSoFar {
+  Array largest, exponential, scale;
+};
+LargestSoFar largest_so_far(const Array& before, const Array& x, const StreamStep& step);
+Array finite_or_zero(const Array& x);  // 0 in place of infinities
+
 struct Stream {
   Arrays initial;  // the state
   std::function<Arrays(std::span<const Array> state, const StreamStep& step)> take;

@@ -23,14 +23,6 @@ bool is_like(const Eqn& eqn, const Eqn& first) {
   return eqn.numerics == Numerics::relaxed && eqn.recompute == first.recompute && eqn.out.size() == 1;
 }
 
-// The literal that fills an array, if one does.
-const Eqn* filling_number(const Program& program, std::span<const std::size_t> maker, Var v) {
-  const auto made = [&](Var v) { return maker[v] == nowhere ? nullptr : &program.eqns()[maker[v]]; };
-  const Eqn* eqn = made(v);
-  while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = made(eqn->in[0]);
-  return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
-}
-
 // Follows what waits for one reduction.
 class WaitFollower {
  public:
@@ -88,8 +80,7 @@ class WaitFollower {
     if (form->axes != axes && !(wider_ && std::ranges::includes(form->axes, axes))) return;
     WaitingSum sum{e, terms, wider};
     for (const std::int64_t axis : form->axes)
-      if (!std::ranges::binary_search(axes, axis))
-        sum.then.push_back(axis - std::ranges::count_if(axes, [=](std::int64_t a) { return a < axis; }));
+      if (!std::ranges::binary_search(axes, axis)) sum.then.push_back(axis_left(axes, axis));
     sums_.push_back(std::move(sum));
   }
   // A product with what waits for nothing, that sums over the same axes.
@@ -97,61 +88,52 @@ class WaitFollower {
     const Eqn& eqn = program_.eqns()[e];
     if (!wider_ || !is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return;
     const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
-    for (const bool swapped : {false, true}) {
-      const Var x = eqn.in[swapped ? 1 : 0], other = eqn.in[swapped ? 0 : 1];
-      // A transpose of terms is as good as they.
-      const Eqn* moved = maker(x);
-      std::vector<std::int64_t> from(type(x).rank());
-      std::iota(from.begin(), from.end(), 0);
-      if (moved != nullptr && moved->op == &transpose_op())
-        from = permutation_of(moved->params);
-      else
-        moved = nullptr;
-      const auto made = made_.find(moved != nullptr ? moved->in[0] : x);
-      if (made == made_.end() || made->second.wider || waits_.contains(other)) continue;
-      const auto &summed = swapped ? form.contract_b : form.contract_a, &free = swapped ? form.free_b : form.free_a;
-      std::vector<std::int64_t> axes;
-      for (const std::int64_t axis : summed) axes.push_back(from[at(axis)]);
-      std::ranges::sort(axes);
-      if (axes != first_.axes) continue;
-      // Axes: those of the result, and behind them those that are summed.
-      const std::size_t batch = form.batch_a.size(), all = type(eqn.out[0]).rank();
-      WiderSpace wider{{}, std::vector<std::int64_t>(type(x).rank()), {}, other, {}};
-      wider.of_other.resize(type(other).rank());
-      std::vector<Dim> sizes;
-      for (const Dim& d : type(eqn.out[0]).shape) sizes.push_back(d);
-      const auto put = [](std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& own, std::size_t first) {
+    const std::size_t batch = form.batch_a.size(), all = type(eqn.out[0]).rank();
+    // An operand, its axes of each kind, and where its free ones begin in the result.
+    struct Side {
+      Var v;
+      const std::vector<std::int64_t>&batch, &free, &summed;
+      std::size_t first_free;
+    };
+    const Side a{eqn.in[0], form.batch_a, form.free_a, form.contract_a, batch};
+    const Side b{eqn.in[1], form.batch_b, form.free_b, form.contract_b, batch + form.free_a.size()};
+    // Which axes of the result an operand's are; behind these lie those that are summed.
+    const auto dims_of = [&](const Side& side) {
+      std::vector<std::int64_t> dims(type(side.v).rank());
+      const auto put = [&](const std::vector<std::int64_t>& own, std::size_t first) {
         for (std::size_t k = 0; k < own.size(); ++k) dims[at(own[k])] = static_cast<std::int64_t>(first + k);
       };
-      std::vector<std::int64_t> of_x(from.size());
-      const std::size_t free_a = batch, free_b = batch + form.free_a.size();
-      put(of_x, swapped ? form.batch_b : form.batch_a, 0);
-      put(of_x, free, swapped ? free_b : free_a);
-      put(of_x, summed, all);
-      for (std::size_t k = 0; k < from.size(); ++k) wider.of_elements[at(from[k])] = of_x[k];
-      put(wider.of_other, swapped ? form.batch_a : form.batch_b, 0);
-      put(wider.of_other, swapped ? form.free_a : form.free_b, swapped ? free_a : free_b);
-      put(wider.of_other, swapped ? form.contract_a : form.contract_b, all);
-      for (const std::int64_t axis : summed) sizes.push_back(type(x).shape[at(axis)]);
-      wider.shape = Shape(sizes);
-      wider.axes.resize(summed.size());
-      std::iota(wider.axes.begin(), wider.axes.end(), static_cast<std::int64_t>(all));
-      sums_.push_back({e, made->second.terms, std::move(wider)});
+      put(side.batch, 0), put(side.free, side.first_free), put(side.summed, all);
+      return dims;
+    };
+    for (const auto& [x, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+      // A transpose of terms is as good as they.
+      const Eqn* moved = maker(x->v);
+      const bool is_moved = moved != nullptr && moved->op == &transpose_op();
+      const auto made = made_.find(is_moved ? moved->in[0] : x->v);
+      if (made == made_.end() || made->second.wider || waits_.contains(other->v)) continue;
+      std::vector<std::int64_t> dims = dims_of(*x);
+      if (is_moved) dims = permuted(dims, inverse_permutation(permutation_of(moved->params)));
+      std::vector<std::int64_t> axes;  // of the elements, that are summed
+      for (std::size_t k = 0; k < dims.size(); ++k)
+        if (dims[k] >= static_cast<std::int64_t>(all)) axes.push_back(static_cast<std::int64_t>(k));
+      if (axes != first_.axes) continue;
+      std::vector<Dim> sizes;
+      for (const Dim& d : type(eqn.out[0]).shape) sizes.push_back(d);
+      for (const std::int64_t axis : x->summed) sizes.push_back(type(x->v).shape[at(axis)]);
+      std::vector<std::int64_t> summed(x->summed.size());
+      std::iota(summed.begin(), summed.end(), static_cast<std::int64_t>(all));
+      sums_.push_back({e, made->second.terms, WiderSpace{Shape(sizes), dims, summed, other->v, dims_of(*other)}});
       return;
     }
   }
 
   // Whether a variable is the same along all axes that are reduced, by a broadcast.
   bool is_of_rows(Var v, const WiderSpace& space) const {
-    const Eqn* eqn = maker(v);
-    if (eqn == nullptr || eqn->op != &broadcast_op() || type(v).shape != space.shape) return false;
-    const auto dims = broadcast_form(eqn->params).dims;
-    for (std::size_t k = 0; k < dims.size(); ++k)
-      if (std::ranges::count(space.axes, dims[k]) > 0 && type(eqn->in[0]).shape[k] != Dim(1)) return false;
-    return true;
+    return type(v).shape == space.shape && repeats_along(program_, maker(v), space.axes);
   }
   std::optional<double> number(Var v) const {
-    const Eqn* literal = filling_number(program_, maker_, v);
+    const Eqn* literal = filling_literal(program_, maker_, v);
     if (literal == nullptr || !is_real(type(v).dtype)) return {};
     return literal_value(literal->params).as_double();
   }
@@ -364,7 +346,7 @@ std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::si
     const Var v = open.back();
     open.pop_back();
     const std::size_t e = maker[v];
-    if (ends.contains(v) || e == nowhere || filling_number(program, maker, v) || !found.insert(e).second) continue;
+    if (ends.contains(v) || e == nowhere || filling_literal(program, maker, v) || !found.insert(e).second) continue;
     read(program.eqns()[e]);
   }
   return found;
@@ -379,16 +361,16 @@ std::vector<Var> elements_read(const WaitingSum& sum) {
   return {read.begin(), read.end()};
 }
 
-Array of_rows(const Eqn& broadcast, const Array& operand, const std::vector<std::int64_t>& axes, const Shape& rows) {
-  const std::vector<std::int64_t> all = broadcast_form(broadcast.params).dims;
+Array of_rows(const Array& x, std::span<const std::int64_t> dims, const std::vector<std::int64_t>& axes,
+              const Shape& rows) {
   std::vector<Dim> sizes;
-  std::vector<std::int64_t> dims;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (std::ranges::count(axes, all[k]) > 0) continue;
-    sizes.push_back(operand.shape()[k]);
-    dims.push_back(all[k] - std::ranges::count_if(axes, [&](std::int64_t a) { return a < all[k]; }));
+  std::vector<std::int64_t> left;
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    if (std::ranges::binary_search(axes, dims[k])) continue;
+    sizes.push_back(x.shape()[k]);
+    left.push_back(axis_left(axes, dims[k]));
   }
-  return broadcast_in_dim(reshape(operand, Shape(sizes)), rows, dims);
+  return broadcast_in_dim(reshape(x, Shape(sizes)), rows, std::move(left));
 }
 
 Arrays polynomial(std::span<const Array> d) {

@@ -75,9 +75,9 @@ std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::si
 // operand.
 std::vector<Var> elements_read(const WaitingSum& sum);
 
-// What repeats one number for all axes but these, or has one for each: of a broadcast with these axes, its operand as
-// one number for each row, in the shape of `rows`, the broadcast's shape without the axes.
-Array of_rows(const Eqn& broadcast, const Array& operand, const std::vector<std::int64_t>& axes, const Shape& rows);
+// What is repeated along these axes, `dims` of whose result its own are: in the shape `rows`, which lacks the axes.
+Array of_rows(const Array& x, std::span<const std::int64_t> dims, const std::vector<std::int64_t>& axes,
+              const Shape& rows);
 
 // Π (t + d) as the coefficients of t^0, t^1, …; the last one is 1 and left out.
 Arrays polynomial(std::span<const Array> d);

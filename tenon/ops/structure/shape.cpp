@@ -395,6 +395,24 @@ std::int64_t place_of(std::span<const std::int64_t> axes, std::int64_t axis) {
   return found == axes.end() ? no_axis : found - axes.begin();
 }
 
+std::vector<std::int64_t> ascending(std::span<const std::int64_t> numbers) {
+  std::vector<std::int64_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; });
+  return order;
+}
+
+Array spread_in_dim(const Array& x, const Shape& shape, std::vector<std::int64_t> dims) {
+  if (std::ranges::is_sorted(dims)) return broadcast_in_dim(x, shape, std::move(dims));
+  const Array in_order = transpose(x, ascending(dims));
+  std::ranges::sort(dims);
+  return broadcast_in_dim(in_order, shape, std::move(dims));
+}
+
+std::int64_t axis_left(const std::vector<std::int64_t>& reduced, std::int64_t axis) {
+  return axis - (std::ranges::lower_bound(reduced, axis) - reduced.begin());
+}
+
 std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation) {
   std::vector<std::int64_t> inverse(permutation.size());
   for (std::size_t i = 0; i < permutation.size(); ++i)

@@ -184,6 +184,12 @@ std::vector<T> permuted(const std::vector<T>& of, const std::vector<std::int64_t
 inline constexpr std::int64_t no_axis = -1;
 std::int64_t place_of(std::span<const std::int64_t> axes, std::int64_t axis);
 std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation);
+// Where numbers that differ stand in ascending order: the smallest first.
+std::vector<std::int64_t> ascending(std::span<const std::int64_t> numbers);
+// broadcast_in_dim, of a transpose where the axes are not in order.
+Array spread_in_dim(const Array& x, const Shape& shape, std::vector<std::int64_t> dims);
+// What an axis becomes where others are reduced, which are in order.
+std::int64_t axis_left(const std::vector<std::int64_t>& reduced, std::int64_t axis);
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);
 

@@ -91,10 +91,9 @@ bool may_move(const Eqn& eqn, const Eqn& root) {
 
 // The array, transposed and repeated, with such axes.
 Array spread(const Array& x, const Labels& own, const Labels& all, const Shape& shape) {
-  std::vector<std::int64_t> order, dims;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (has(own, all[i])) order.push_back(place(own, all[i])), dims.push_back(static_cast<std::int64_t>(i));
-  return broadcast_in_dim(std::ranges::is_sorted(order) ? x : transpose(x, order), shape, dims);
+  std::vector<std::int64_t> dims;
+  for (const std::size_t label : own) dims.push_back(place(all, label));
+  return spread_in_dim(x, shape, std::move(dims));
 }
 
 std::optional<std::pair<Array, Scale>> scale_of(const Match& m, const Eqn& eqn) {
