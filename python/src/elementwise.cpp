@@ -10,6 +10,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "tenon/api/float_parts.h"
+#include "tenon/api/nn.h"
 #include "tenon/api/special.h"
 #include "tenon/ops/composites/activations.h"
 #include "tenon/ops/composites/division.h"

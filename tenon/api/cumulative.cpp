@@ -3,8 +3,8 @@
 #include <complex>
 #include <limits>
 
+#include "tenon/api/elementwise.h"
 #include "tenon/api/loops.h"
-#include "tenon/ops/composites/statistics.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon {

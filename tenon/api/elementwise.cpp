@@ -53,11 +53,25 @@ Array is_minus(const Array& x) {
 
 Array of_both_parts(const Array& z, FunctionRef<Array(const Array&)> f) { return complex(f(real(z)), f(imag(z))); }
 
-Array logaddexp2_of(const Array& x, const Array& y) {
-  const Array larger = max(x, y);
-  // Of equal infinities the difference is NaN, and the sum is what they are.
-  const Array apart = where(x == y, 0, -abs(x - y));
-  return larger + log1p(exp2(apart)) / ln2;
+// log(base^x + base^y): the larger + log(1 + base^-|x - y|). Its derivatives weigh the tangents by what each is of the
+// sum.
+Array log_of_sum(Array (*power)(const Operand&), double log_base, const Array& x, const Array& y) {
+  // base^-|x - y|, by halves that are smooth where both are equal. Of equal infinities the difference is NaN.
+  const auto smaller_share = [power](const Array& larger, const Array& a, const Array& b) {
+    return power(where(larger, b - a, where((a == b) & !is_finite(a), 0, a - b)));
+  };
+  const auto value = [=](const Array& a, const Array& b) {
+    const Array above = a > b, more = log1p(smaller_share(above, a, b));
+    return where(above, a, b) + (log_base == 1 ? more : more / log_base);
+  };
+  const auto rule = [=](const Array& a, const Array& b, const Array& da, const Array& db) {
+    const Array above = a > b, share = smaller_share(above, a, b);
+    const Array larger = 1 / (1 + share), smaller = share * larger;
+    // What has no share chooses its tangent away: an infinite one times 0 would be NaN.
+    const Array of_larger = where(above, da, db), of_smaller = where(smaller == 0, 0, where(above, db, da));
+    return std::pair(value(a, b), of_larger * larger + of_smaller * smaller);
+  };
+  return custom_jvp(value, rule)(x, y);
 }
 
 // The nearest multiple of a unit, of two as near the even one.
@@ -73,6 +87,16 @@ Array nearest_multiple(const Array& x, std::uint64_t unit) {
 
 }  // namespace
 
+// Of complex numbers the larger real part is taken out, and the logarithm's imaginary part is between -π and π.
+Array logaddexp(const Operand& x, const Operand& y) {
+  const SourceScope place(x.where(), "logaddexp");
+  const Met met = meet("logaddexp", {to_inexact(x), to_inexact(y)});
+  const Array &a = met.operands[0], &b = met.operands[1];
+  if (!is_complex(a.dtype())) return log_of_sum(exp, 1, a, b);
+  const Array largest = max(real(a), real(b)), shift = stop_gradient(where(is_finite(largest), largest, 0));
+  return log(exp(a - shift) + exp(b - shift)) + shift;
+}
+
 Array logaddexp2(const Operand& x, const Operand& y) {
   constexpr std::string_view name = "logaddexp2";
   const SourceScope place(x.where(), name);
@@ -81,12 +105,7 @@ Array logaddexp2(const Operand& x, const Operand& y) {
     return (logaddexp(met.operands[0] * ln2, met.operands[1] * ln2) / ln2).with_weak(met.weak);
   }
   const RealPair both = real_of_both(name, x, y);
-  const auto rule = [](const Array& a, const Array& b, const Array& da, const Array& db) {
-    // Which does not turn where both are equal.
-    const auto natural = [](const Array& u, const Array& v) { return logaddexp(u * ln2, v * ln2) / ln2; };
-    return std::pair(logaddexp2_of(a, b), jvp(natural, std::tuple(a, b), std::tuple(da, db)).second);
-  };
-  return custom_jvp(logaddexp2_of, rule)(both.x, both.y);
+  return log_of_sum(exp2, ln2, both.x, both.y);
 }
 
 Array sinc(const Operand& given) {

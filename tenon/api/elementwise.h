@@ -9,7 +9,9 @@
 
 namespace tenon {
 
-// log2(2^x + 2^y), without overflow, of complex numbers too.
+// log(exp(x) + exp(y)) and log2(2^x + 2^y), without overflow, of complex numbers too. Tangents of both are multiplied
+// by weights in [0, 1], never subtracted: an infinite one stays.
+Array logaddexp(const Operand& x, const Operand& y);
 Array logaddexp2(const Operand& x, const Operand& y);
 
 // sin(πx) / (πx), and 1 at 0, where derivatives are exact too.

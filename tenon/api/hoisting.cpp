@@ -2,6 +2,7 @@
 
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/rewrite/reduce_at_points.h"
 #include "tenon/rewrite/stream_pairs.h"
 #include "tenon/transform/transforms.h"
 
@@ -9,7 +10,7 @@ namespace tenon::api_detail {
 
 Arrays hoisted_flat(FlatFunction f, std::span<const Array> arguments) {
   TracedFunction traced = trace_flat(f, arguments, writes_refs, knows_values());
-  traced.program = hoist_reductions(stream_pairs(compose_views(inline_calls(traced.program))));
+  traced.program = hoist_reductions(stream_pairs(reduce_at_points(compose_views(inline_calls(traced.program)))));
   return with_writes_done(
       traced, run_or_call(traced.program, traced.sizes, joined({arguments, traced.captures}), Placement::inlined));
 }

@@ -11,6 +11,14 @@
 #include "tenon/ops/composites/statistics.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 
+namespace tenon {
+
+// log(1 + e^x) and log(sigmoid(x)), without overflow and underflow. Derivatives multiply by sigmoid(±x) alone.
+Array softplus(const Operand& x);
+Array log_sigmoid(const Operand& x);
+
+}  // namespace tenon
+
 namespace tenon::nn {
 
 using tenon::sigmoid, tenon::log_sigmoid, tenon::softplus, tenon::relu, tenon::leaky_relu, tenon::elu, tenon::silu,

@@ -36,6 +36,7 @@
 #include "tenon/rewrite/mask_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
 #include "tenon/rewrite/one_pass.h"
+#include "tenon/rewrite/reduce_at_points.h"
 #include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/share_calls.h"
@@ -78,6 +79,7 @@ std::span<const ProgramPass> compile_passes() {
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
         {"hoist_maps", "products that the steps of a loop make of what they read, as one product of all steps",
          hoist_maps},
+        {"reduce_at_points", "reductions of what is zero but at a few points, of these points alone", reduce_at_points},
         {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},
         {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
         {"one_pass", "reductions that wait for each other, in one pass over rows that fit no cache", one_pass},

@@ -9,6 +9,7 @@
 #include "tenon/ops/control/loop_roles.h"
 #include "tenon/ops/linear_algebra/factors/solve_parts.h"
 #include "tenon/ops/linear_algebra/linear_algebra.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {

@@ -1,10 +1,36 @@
 #include <numbers>
 
+#include "tenon/api/custom.h"
+#include "tenon/api/elementwise.h"
 #include "tenon/api/nn.h"
 #include "tenon/ops/composites/complex_order.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
+
+namespace tenon {
+
+// By halves, each where it does not overflow: all derivatives agree where they meet.
+Array softplus(const Operand& x) {
+  const SourceScope place(x.where(), "softplus");
+  if (is_complex(x->dtype())) return logaddexp(x, 0);
+  const auto value = [](const Array& v) {
+    const Array positive = v > 0;
+    return where(positive, v, 0) + log1p(exp(where(positive, -v, v)));
+  };
+  const auto rule = [=](const Array& v, const Array& dv) {
+    const Array positive = v > 0, power = exp(where(positive, -v, v));
+    return std::pair(value(v), dv * (where(positive, 1, power) / (1 + power)));
+  };
+  return custom_jvp(value, rule)(to_inexact(x));
+}
+
+Array log_sigmoid(const Operand& x) {
+  const SourceScope place(x.where(), "log_sigmoid");
+  return -softplus(-to_inexact(x));
+}
+
+}  // namespace tenon
 
 namespace tenon::nn {
 namespace {

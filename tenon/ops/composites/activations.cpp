@@ -16,21 +16,6 @@ namespace tenon {
 
 Array sigmoid(const Operand& x) { return logistic(x); }
 
-Array log_sigmoid(const Operand& x) {
-  const SourceScope place(x.where(), "log_sigmoid");
-  return -softplus(-to_inexact(x));
-}
-
-// By halves, each reading 0 where the other is taken: neither overflows, and all derivatives agree where they meet.
-Array softplus(const Operand& x) {
-  const SourceScope place(x.where(), "softplus");
-  const Array v = to_inexact(x);
-  if (is_complex(v.dtype())) return logaddexp(v, 0);
-  const Array positive = v > 0;
-  const Array above = where(positive, v, 0), below = where(positive, 0, v);
-  return where(positive, above + log1p(exp(-above)), log1p(exp(below)));
-}
-
 Array relu(const Operand& x) {
   const SourceScope place(x.where(), "relu");
   return where(is_at_most(x, 0), 0, x);  // NaN stays

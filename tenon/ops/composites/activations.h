@@ -7,8 +7,6 @@
 namespace tenon {
 
 Array sigmoid(const Operand& x);                                  // logistic by its other name
-Array log_sigmoid(const Operand& x);                              // log(sigmoid(x)), without underflow
-Array softplus(const Operand& x);                                 // log(1 + e^x), without overflow
 Array relu(const Operand& x);                                     // max(x, 0); its derivative at 0 is 0
 Array leaky_relu(const Operand& x, const Operand& slope = 0.01);  // x where x >= 0, else slope·x
 Array elu(const Operand& x, const Operand& alpha = 1.0);          // x where x > 0, else alpha·(e^x - 1)

@@ -68,22 +68,6 @@ Array logsumexp(const Operand& x, const Axes& axes) {
   return logarithm + reshape(shift, total.shape());
 }
 
-// The larger + log(1 + e^-|x - y|), by halves that are smooth where they meet. Of complex numbers the larger real part
-// is taken out, and the logarithm's imaginary part is between -π and π.
-Array logaddexp(const Operand& x, const Operand& y) {
-  const SourceScope place(x.where(), "logaddexp");
-  const Met met = meet("logaddexp", {to_inexact(x), to_inexact(y)});
-  const Array &a = met.operands[0], &b = met.operands[1];
-  if (is_complex(a.dtype())) {
-    const Array largest = max(real(a), real(b)), shift = stop_gradient(where(is_finite(largest), largest, 0));
-    return log(exp(a - shift) + exp(b - shift)) + shift;
-  }
-  const Array above = a > b;
-  const Array equal_infinities = (a == b) & !is_finite(a);  // their difference is NaN
-  const Array down = where(above | equal_infinities, 0, a - b), up = where(above, b - a, 0);
-  return where(above, a + log1p(exp(up)), b + log1p(exp(down)));
-}
-
 Array softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "softmax");
   Array values = to_inexact(x);

@@ -19,8 +19,6 @@ Array standardize(const Operand& x, const Axes& axes = -1, double epsilon = 1e-5
 // log Σ exp(x), shifted by the largest element (of complex ones the largest real part) so that nothing overflows. Of no
 // elements, and where all are -inf: -inf, with a derivative of 0.
 Array logsumexp(const Operand& x, const Axes& axes = {});
-// log(exp(x) + exp(y)), element by element.
-Array logaddexp(const Operand& x, const Operand& y);
 // exp(x) / Σ exp(x) along axes, and its logarithm. NaN where all elements are -inf.
 Array softmax(const Operand& x, const Axes& axes = -1);
 Array log_softmax(const Operand& x, const Axes& axes = -1);

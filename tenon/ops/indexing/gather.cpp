@@ -169,6 +169,13 @@ const bool gather_installed = (install_op(gather_info), true);
 
 const OpInfo& gather_op() { return gather_info; }
 
+std::optional<ElementPoints> elements_read(const Params& params, const Type& x, const Type& indices) {
+  const auto& p = params.as<GatherParams>();
+  auto points = points_of(index_geometry("gather", axes_of(p), x, indices), p.mode);
+  if (points) points->fill = p.fill;
+  return points;
+}
+
 std::optional<GatherBatch> gather_batch(const Params& params, std::int64_t array_axis, std::size_t result_rank) {
   const auto& p = params.as<GatherParams>();
   const auto at = std::ranges::find(p.batch, array_axis) - p.batch.begin();

@@ -37,6 +37,21 @@ std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes)
 
 }  // namespace
 
+std::optional<ElementPoints> points_of(const IndexGeometry& g, IndexMode mode) {
+  if (!g.slice_axes.empty()) return {};
+  ElementPoints points{std::vector<ElementPoints::Along>(g.lane.size()), mode};
+  for (std::size_t axis = 0; axis < g.lane.size(); ++axis) {
+    auto& along = points.along[axis];
+    if (g.lane[axis] != IndexGeometry::none)
+      along.axis = g.lane[axis];
+    else if (g.component[axis] != IndexGeometry::none)
+      along.number = g.component[axis];
+    else
+      return {};
+  }
+  return points;
+}
+
 void require_index_dtype(std::string_view op, const Type& type) {
   if (type.is_array())
     for (DType d : {DType::i32, DType::i64, DType::u32, DType::u64})

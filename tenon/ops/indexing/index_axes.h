@@ -9,6 +9,7 @@
 #include "tenon/base/function_ref.h"
 #include "tenon/ir/op.h"
 #include "tenon/ops/indexing/gather.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 
@@ -23,6 +24,8 @@ struct IndexGeometry {
   std::vector<std::size_t> component;    // of each axis of x: which number of an index vector moves it, or none
   std::vector<std::size_t> lane;         // of each axis of x: the axis of indices that goes in step, or none
 };
+// Of single elements; nothing where slices have axes.
+std::optional<ElementPoints> points_of(const IndexGeometry& g, IndexMode mode);
 // Checks ranks and axes; sizes are checked by the types' rules. Throws ShapeError naming `op`.
 IndexGeometry index_geometry(std::string_view op, const IndexAxes& axes, const Type& x, const Type& indices);
 

@@ -384,6 +384,12 @@ std::optional<RowsCombined> rows_combined_by_scatter(const Params& params, const
   return RowsCombined{*rows, [kind = p.kind](const Array& x, const Array& y) { return combined_with(kind, x, y); }};
 }
 
+std::optional<ElementPoints> elements_added(const Params& params, const Type& x, const Type& indices) {
+  const auto& p = params.as<ScatterParams>();
+  if (p.kind != ScatterKind::add) return {};
+  return points_of(index_geometry("scatter", axes_of(p), x, indices), p.mode);
+}
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {
   const auto& p = params.as<ScatterParams>();
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);

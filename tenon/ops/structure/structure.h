@@ -6,6 +6,7 @@
 
 #include "tenon/ir/op.h"
 #include "tenon/kernel/function.h"
+#include "tenon/ops/indexing/gather.h"
 
 namespace tenon {
 
@@ -92,6 +93,18 @@ Array with_rows_of_scatter(const Params& params, const Array& x, const Array& in
 std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params& params, const Array& x,
                                                                     const Array& indices, const Array& updates);
 const OpInfo& scatter_op();
+// Of a scatter that adds single elements, or a gather that reads them: where these lie along each axis of x. They go in
+// step with an axis of the updates or results, or are a number of each index vector.
+struct ElementPoints {
+  struct Along {
+    std::optional<std::size_t> axis, number;
+  };
+  std::vector<Along> along;
+  IndexMode mode = IndexMode::promise_in_bounds;
+  std::optional<Scalar> fill = {};  // of a gather, where the mode is fill
+};
+std::optional<ElementPoints> elements_added(const Params& params, const Type& x, const Type& indices);
+std::optional<ElementPoints> elements_read(const Params& params, const Type& x, const Type& indices);
 
 // An update that overwrites whole rows of x, of some axis, with others: `count` rows from the one whose number is the
 // single element of operand `number`, moved inside or left out where they reach out. Operand `rows` holds their

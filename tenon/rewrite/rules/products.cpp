@@ -260,6 +260,41 @@ MaybeArray reordered(const Match& m) {
   return {};
 }
 
+// Numbers that an operand is multiplied with scale the other one, or the result, where these have at most half as many
+// elements.
+MaybeArray scaled_where_it_is_less(const Match& m) {
+  const Eqn& root = *m.maker(m.root());
+  const DType dtype = m.root().dtype();
+  if (is_half(dtype) || dtype == DType::bool_) return {};
+  for (const Array& x : {m[0], m[1], m.root()})
+    if (!x.shape().known() || x.dtype() != dtype) return {};
+  const ProductForm form = product_form(root.params, m[0].type(), m[1].type());
+  const DotAxes axes{form.contract_a, form.contract_b, form.batch_a, form.batch_b};
+  for (const std::size_t at : {0u, 1u}) {
+    const auto elements = [](const Array& x) { return x.shape().elements().value(); };
+    const bool by_result = elements(m.root()) <= elements(m[1 - at]);
+    if (2 * elements(by_result ? m.root() : m[1 - at]) > elements(m[at])) continue;
+    Array inner = m[at];
+    std::vector<Scale> scales;
+    while (m.reads(inner) == 1) {
+      const Eqn* eqn = m.maker(inner);
+      auto scale = eqn == nullptr || !may_move(*eqn, root) ? std::nullopt : scale_of(m, *eqn);
+      if (!scale || !scale->second.dims.empty() || (scale->second.divides && !is_inexact(dtype))) break;
+      scales.push_back(std::move(scale->second));
+      inner = std::move(scale->first);
+    }
+    if (scales.empty()) continue;
+    const auto all_scaled = [&](Array x) {
+      for (const Scale& scale : scales) x = scaled(x, {}, scale, {});
+      return x;
+    };
+    const Array other = by_result ? m[1 - at] : all_scaled(m[1 - at]);
+    const Array product = at == 0 ? dot_general(inner, other, axes) : dot_general(other, inner, axes);
+    return by_result ? all_scaled(product) : product;
+  }
+  return {};
+}
+
 // A product that nothing but a transpose reads, which puts axes of b before those of a, as a transpose of b · a: its
 // rows are the rows of the result.
 MaybeArray other_way_round(const Match& m) {
@@ -358,6 +393,24 @@ RuleRef chains() {
                               return matmul(matmul(whole, h[2]), whole);
                             }});
              all.push_back({{matrix(2, 20), x, y}, [](Holes h) { return matmul(h[0], matmul(h[1], h[2])); }});
+             return all;
+           }});
+}
+
+RuleRef scales() {
+  return std::make_shared<const Rule>(
+      Rule{.name = "scales of products",
+           .exactness = Exactness::reassociates,
+           .replacement = scaled_where_it_is_less,
+           .roots = is_product,
+           .applies_to = [] {
+             const Type x = matrix(4, 50), y = matrix(3, 50), v = Type::array(DType::f32, {Dim(50)}),
+                        number = Type::array(DType::f32, {});
+             std::vector<Rule::Example> all;
+             using Holes = std::span<const Array>;
+             all.push_back({{x, y}, [](Holes h) { return einsum("ik,jk->ij", 2.0f * h[0], h[1]); }});
+             all.push_back({{x, y, number}, [](Holes h) { return einsum("ik,jk->ij", h[0], -h[1] / h[2]); }});
+             all.push_back({{x, v, number}, [](Holes h) { return einsum("ik,k->i", h[0] * h[2], h[1]); }});
              return all;
            }});
 }
@@ -529,7 +582,7 @@ RuleRef solutions() {
 }  // namespace
 
 std::vector<RuleRef> product_rules() {
-  return {chains(), orientation(), untransposed(), elementwise(), wide(), solutions()};
+  return {chains(), scales(), orientation(), untransposed(), elementwise(), wide(), solutions()};
 }
 
 }  // namespace tenon
