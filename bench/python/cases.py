@@ -191,6 +191,27 @@ def pairs(jx, full):
             yield from with_gradient(jx, f"sum over {n} pairs, {name}", f, args)
 
 
+def points_of_pairs(jx, full):
+    jnp = jx.numpy
+    m, n = (3000, 2000) if full else (7, 5)
+    x, y = normal(m, 3), normal(n, 3, seed=1)
+    distances = lambda x, y: jnp.sum(jnp.square(x[:, None] - y), -1)
+
+    def chamfer(x, y):
+        d = distances(x, y)
+        return jnp.mean(jnp.min(d, 1)) + jnp.mean(jnp.min(d, 0))
+
+    def contrastive(x, y):  # of each row of y that of x with its number
+        return -jnp.mean(jnp.diagonal(jx.nn.log_softmax(-distances(x[:len(y)], y), 1)))
+
+    def neighbours(x, y):
+        return jnp.sum(jnp.sqrt(1e-3 - jx.lax.top_k(-distances(x, y), 4)[0]))
+
+    for f in chamfer, contrastive, neighbours:
+        yield f"{f.__name__} of {m} and {n} points", f, (x, y), "jit"
+        yield f"{f.__name__} of {m} and {n} points, gradients", jx.grad(f, (0, 1)), (x, y), "jit"
+
+
 def elementwise(jx, full):
     jnp, nn = jx.numpy, jx.nn
     programs = {"gelu(x) y + tanh(z)": (lambda x, y, z: nn.gelu(x) * y + jnp.tanh(z), 3),
@@ -324,7 +345,7 @@ def library(jx, full):
     yield "convolution", convolved, (normal(32, 3, 64, 64), 0.1 * normal(64, 3, 3, 3)), "jit"
 
 
-GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, elementwise, training,
+GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, points_of_pairs, elementwise, training,
           compiling, tracing, library)
 # What a ratio is to be at most.
 TARGETS = {"tracing a function of 1,000 ops": 0.1, "tracing ten calls of one compiled function of 100 ops": 0.1}

@@ -73,7 +73,8 @@ def positional(fun, args, kwargs):
     """All arguments by position, defaults among them."""
     if isinstance(fun, functools.partial):  # what it has bound already is its own
         if kwargs:
-            raise TypeError("The function is a functools.partial: a rule for it takes arguments by position alone.")
+            raise _core.OptionError("The function is a functools.partial: a rule for it takes arguments by position alone. "
+                                    f"Given by name: {', '.join(kwargs)}.")
         return args
     try:
         signature = inspect.signature(fun)
@@ -83,8 +84,8 @@ def positional(fun, args, kwargs):
     bound.apply_defaults()
     by_name = [name for name in bound.kwargs if name in kwargs]
     if by_name:
-        raise TypeError(f"A function with a rule of its own takes no keyword-only arguments: {', '.join(by_name)} of "
-                        f"{getattr(fun, '__name__', fun)!r}.")
+        raise _core.OptionError(f"A function with a rule of its own takes no keyword-only arguments: {', '.join(by_name)} of "
+                                f"{getattr(fun, '__name__', fun)!r}.")
     return bound.args
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core, _extended, numpy as tnp
 from tenon._config import config
+from tenon.errors import DTypeError
 from tenon.tree_util import tree_flatten, tree_unflatten
 
 __all__ = ["HostSizes", "effects_barrier", "io_callback", "pure_callback"]
@@ -59,9 +60,9 @@ def _result(name, x, dtype, shape):
 
 def _announced(name, leaf):
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
-        raise TypeError(f"{name}: result_shape_dtypes has leaves with a shape and a dtype, not {leaf!r}.")
+        raise DTypeError(f"{name}: result_shape_dtypes has leaves with a shape and a dtype, not {leaf!r}.")
     if not config.x64 and np.dtype(leaf.dtype) != _core.canonical_dtype(leaf.dtype):
-        raise ValueError(f"{name}: result_shape_dtypes names {leaf.dtype}, while tn.config.x64 is off.")
+        raise DTypeError(f"{name}: result_shape_dtypes names {leaf.dtype}, while tn.config.x64 is off.")
     return np.dtype(leaf.dtype), tuple(leaf.shape)
 
 

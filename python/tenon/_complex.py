@@ -7,6 +7,7 @@ import numpy as np
 from tenon import _core, _rule_references, numpy as tnp, tree
 from tenon._arguments import from_front, with_others
 from tenon._symbolic_zeros import float0, has_tangent
+from tenon.errors import DifferentiationError
 
 
 def checked_inputs(name, trees):
@@ -18,18 +19,18 @@ def _require_complex(text, made):
     for leaf in tree.leaves(made):
         kind = tnp.result_type(leaf)
         if kind.kind != "c":
-            raise TypeError(f"{text}, but got {kind.name}.")
+            raise DifferentiationError(f"{text}, but got {kind.name}.")
 
 
 def _one_number(name, value, holomorphic):
     kind = tnp.result_type(value)
     if tnp.shape(value) != ():
-        raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {tnp.shape(value)}.")
+        raise DifferentiationError(f"{name}: Gradient only defined for scalar-output functions. Output had shape: {tnp.shape(value)}.")
     if holomorphic:
         _require_complex(f"{name} with holomorphic=True requires outputs with complex dtype", value)
     elif kind.kind in "biuc":
-        raise TypeError(f"{name} requires real-valued outputs (not {kind.name}). For holomorphic differentiation, pass "
-                        "holomorphic=True.")
+        raise DifferentiationError(f"{name} requires real-valued outputs (not {kind.name}). For holomorphic differentiation, pass "
+                                   "holomorphic=True.")
     return tnp.ones((), kind)
 
 
@@ -116,5 +117,5 @@ def _require_real(text, made):
     for leaf in tree.leaves(made):
         kind = getattr(leaf, "dtype", None)
         if getattr(kind, "kind", "f") == "c" or isinstance(leaf, complex):
-            raise TypeError(f"{text}, but got {'complex128' if kind is None else kind.name}. For holomorphic "
-                            "differentiation, pass holomorphic=True.")
+            raise DifferentiationError(f"{text}, but got {'complex128' if kind is None else kind.name}. For holomorphic "
+                                       "differentiation, pass holomorphic=True.")

@@ -90,7 +90,7 @@ class custom_jvp(_WithRules):  # noqa: N801
     def defjvps(self, *jvps):
         """A function for each argument: rule(tangent, result, *primals), or None."""
         if self.nondiff:
-            raise TypeError("custom_jvp: defjvps is for functions all of whose arguments are differentiated; use defjvp.")
+            raise _core.OptionError("custom_jvp: defjvps is for functions all of whose arguments are differentiated; use defjvp.")
 
         def rule(primals, tangents):
             result = self(*primals)

@@ -23,7 +23,7 @@ def hoist_reductions(fun, *, static_argnums=(), static_argnames=()):
       sum f64[]
     """
     if not callable(fun):
-        raise TypeError(f"hoist_reductions: {fun!r} is not callable.")
+        raise _core.OptionError(f"hoist_reductions: {fun!r} is not callable.")
     arrays_of = of_arrays(fun, static_argnums, static_argnames)
 
     def hoisted(*args, **kwargs):

@@ -7,6 +7,7 @@ from tenon._arguments import from_front, numbers_of, with_others
 from tenon._custom_rules import custom_vjp
 from tenon._symbolic_zeros import has_tangent
 from tenon._transforms import jit, vjp
+from tenon.errors import DTypeError, ShapeError, TreeError
 
 __all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]  # linear_call is in tenon.custom_derivatives
 
@@ -24,7 +25,7 @@ def linear_transpose(fun, *primals, reduce_axes=()):
     def zeros(x):
         kind = tnp.result_type(x)
         if not has_tangent(kind):
-            raise TypeError(f"linear_transpose only supports [float and complex] inputs, but got {kind.name}.")
+            raise DTypeError(f"linear_transpose only supports [float and complex] inputs, but got {kind.name}.")
         return tnp.zeros(tnp.shape(x), kind)
 
     value, pull = vjp(fun, *tree.map(zeros, primals))
@@ -41,13 +42,13 @@ class _Transposed:
     def __call__(self, cotangent):
         leaves, given = tree.flatten(cotangent)
         if given != self.structure:
-            raise TypeError(f"linear_transpose: the cotangent tree does not match: it is {given}, and the function returns "
+            raise TreeError(f"linear_transpose: the cotangent tree does not match: it is {given}, and the function returns "
                             f"{self.structure}.")
         for i, (leaf, (shape, dtype)) in enumerate(zip(leaves, self.types)):
             kind = tnp.result_type(leaf)
             if tnp.shape(leaf) != shape or (kind.kind == "c") != (dtype.kind == "c"):
-                raise TypeError(f"linear_transpose: the cotangent type does not match: leaf {i} is "
-                                f"{kind.name}{list(tnp.shape(leaf))}, and the function returns {dtype.name}{list(shape)}.")
+                raise ShapeError(f"linear_transpose: the cotangent type does not match: leaf {i} is "
+                                 f"{kind.name}{list(tnp.shape(leaf))}, and the function returns {dtype.name}{list(shape)}.")
         return self.pull(given.unflatten([tnp.asarray(x, dtype) for x, (_, dtype) in zip(leaves, self.types)]))
 
 
@@ -150,7 +151,7 @@ def _set_args_res(linear, entries):
 
     entries, parts, leaf = list(entries), linear._arguments.children(), 0
     if len(entries) != len(parts):
-        raise ValueError(f"args_res: there are {len(parts)} arguments, and {len(entries)} entries are given.")
+        raise TreeError(f"args_res: there are {len(parts)} arguments, and {len(entries)} entries are given.")
     for entry, part in zip(entries, parts):
         gone = entry is None or isinstance(entry, NotNeeded)
         for value in [None] * part.num_leaves if gone else part.flatten_up_to(entry):

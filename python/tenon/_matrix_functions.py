@@ -2,6 +2,7 @@
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon.errors import DTypeError
 
 __all__ = ["eigh_tridiagonal", "funm", "logm", "polar", "rsf2csf", "schur", "solve_banded", "solve_sylvester", "solveh_banded", "sqrtm"]
 
@@ -120,9 +121,9 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
     """
     d, e = tnp.asarray(d), tnp.asarray(e)
     if d.dtype != e.dtype:
-        raise TypeError(f"eigh_tridiagonal: d and e differ in dtype, {d.dtype} and {e.dtype}.")
+        raise DTypeError(f"eigh_tridiagonal: d and e differ in dtype, {d.dtype} and {e.dtype}.")
     if d.dtype.name not in ("float32", "float64", "complex64", "complex128"):
-        raise TypeError(f"eigh_tridiagonal: of float32, float64, complex64 and complex128, not {d.dtype}.")
+        raise DTypeError(f"eigh_tridiagonal: of float32, float64, complex64 and complex128, not {d.dtype}.")
     if select not in ("a", "i", "v"):
         raise _core.OptionError(f"eigh_tridiagonal: select is 'a', 'i' or 'v', not {select!r}.")
     if select == "v":

@@ -8,6 +8,7 @@ from tenon import _core, _extended, numpy as tnp
 from tenon._core import Array
 from tenon._extended import float0 as float0  # which the compiled module takes from here
 from tenon._shape_dtype import ShapeDtypeStruct
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy._devices import THE_DEVICE, check_device
 
 
@@ -28,7 +29,7 @@ def _to_numpy(x, dtype=None, copy=None):
     values = _core.extended_as_numpy(x) if _extended.is_extended(x.dtype) else np.asarray(memoryview(x))
     if dtype is not None and values.dtype != dtype:
         if copy is False:
-            raise ValueError(f"Array is {values.dtype}: to have it as {dtype} takes a copy.")
+            raise DTypeError(f"__array__: Array is {values.dtype}: to have it as {dtype} takes a copy. It was asked for with copy=False.")
         return values.astype(dtype)
     return np.array(values) if copy else values
 
@@ -133,11 +134,12 @@ def _view(self, dtype=None, type=None):  # noqa: A002
     if dtype == self.dtype:
         return self
     if self.ndim == 0 and self.dtype.itemsize != dtype.itemsize:
-        raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+        raise ShapeError("view() of a 0d array is only supported if the itemsize is unchanged. "
+                         f"It is {self.dtype}, and {dtype} is asked for.")
     if self.ndim == 0:
         return _view(self.reshape(1), dtype).reshape(())
     if self.shape[-1] * self.dtype.itemsize % dtype.itemsize:
-        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+        raise ShapeError("view: When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
                          f"last axis of the array: {self.shape[-1]} of {self.dtype} are no whole number of {dtype}.")
     x = self.astype(np.uint8) if self.dtype == bool else self
     if x.dtype.kind == "c":
@@ -163,7 +165,7 @@ def _byteswap(self):
 def _contains(self, element):
     """Whether an element of a vector is that number."""
     if self.ndim != 1 or np.ndim(element):
-        raise ValueError(f"in: whether a number is in a vector, not {np.shape(element)} in {self.shape}; any(x == y) is of all arrays.")
+        raise ShapeError(f"in: whether a number is in a vector, not {np.shape(element)} in {self.shape}; any(x == y) is of all arrays.")
     return bool(tnp.any(tnp.equal(self, element)))
 
 

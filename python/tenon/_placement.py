@@ -9,7 +9,7 @@ __all__ = ["inline_", "noinline"]
 
 def _placed(fun, unit, kind, static_argnums, static_argnames):
     if not callable(fun):
-        raise TypeError(f"{kind}: {fun!r} is not callable.")
+        raise _core.OptionError(f"{kind}: {fun!r} is not callable.")
     arrays_of = of_arrays(fun, static_argnums, static_argnames)
     name = getattr(fun, "__name__", "function")
 

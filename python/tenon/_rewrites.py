@@ -27,10 +27,10 @@ def rule(name, exactness, pattern, replacement, *, when=None, phase="both"):
     """
     for function, kind in ((pattern, "pattern"), (replacement, "replacement"), (when, "when")):
         if not callable(function) and not (kind == "when" and function is None):
-            raise TypeError(f"rule: {kind} is {function!r}, not a function.")
+            raise _core.OptionError(f"rule: {kind} is {function!r}, not a function.")
     counts = {len(inspect.signature(f).parameters) for f in (pattern, replacement, when) if f is not None}
     if len(counts) != 1:
-        raise TypeError("rule: pattern, replacement and when take the same parameters.")
+        raise _core.OptionError("rule: pattern, replacement and when take the same parameters.")
     return _core.rule(name, exactness, pattern, when, replacement, phase, counts.pop())
 
 

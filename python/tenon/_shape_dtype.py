@@ -20,9 +20,9 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape, dtype=None, *, sharding=None, weak_type=False):
         if dtype is None:
-            raise ValueError("ShapeDtypeStruct: a dtype is wanted.")
+            raise errors.DTypeError("ShapeDtypeStruct: a dtype is wanted.")
         if any(size is None for size in shape):
-            raise ValueError(f"ShapeDtypeStruct: `shape` is {tuple(shape)}, and cannot have None. A size is a number.")
+            raise errors.ShapeError(f"ShapeDtypeStruct: `shape` is {tuple(shape)}, and cannot have None. A size is a number.")
         # As in JAX, dtypes that arrays do not have can be named: what is given may be memory of another library.
         self.shape, self.sharding, self.weak_type = tuple(shape), sharding, bool(weak_type)
         self.dtype = _dtype(dtype)
@@ -42,7 +42,7 @@ class ShapeDtypeStruct:
         """The same with other values for `shape`, `dtype`, `weak_type` or `sharding`."""
         known = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
         if unknown := set(kwargs) - set(known):
-            raise TypeError(f"ShapeDtypeStruct.update: there is no {sorted(unknown)[0]!r}.")
+            raise errors.OptionError(f"ShapeDtypeStruct.update: there is no {sorted(unknown)[0]!r}.")
         return type(self)(**{**known, **kwargs})
 
     @property
@@ -55,7 +55,7 @@ class ShapeDtypeStruct:
 
     def __len__(self):
         if not self.shape:
-            raise TypeError("len() of unsized object")
+            raise errors.ShapeError("len() of unsized object")
         return self.shape[0]
 
     def __repr__(self):

@@ -7,6 +7,7 @@ import numpy as np
 from tenon import _core, numpy as tnp, tree
 from tenon._extended import float0
 from tenon._shape_dtype import ShapeDtypeStruct
+from tenon.errors import TreeError
 
 __all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
 
@@ -123,7 +124,7 @@ class Compiled(_Text):
         given, wanted = shapes((args, kwargs)), self.args_info
         if tree.structure(given) != self.in_tree or any(
                 (a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(tree.leaves(given), tree.leaves(wanted))):
-            raise TypeError(f"{self._function.__name__} was compiled for {wanted}, and is called with {given}.")
+            raise TreeError(f"{self._function.__name__} was compiled for {wanted}, and is called with {given}.")
         numbers, names = self._static
         rest = iter(args)
         return self._function(*(a if i in numbers else next(rest) for i, a in enumerate(self._args)),

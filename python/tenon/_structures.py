@@ -3,6 +3,7 @@
 import collections
 
 from tenon._core.tree import PyTreeDef, leaves as leaves_of
+from tenon.errors import TreeError
 
 _leaf, _none, _tuple, _list, _dict, _ordered, _default, _named, _registered = range(9)
 _classes = {_none: type(None), _tuple: tuple, _list: list, _dict: dict, _ordered: collections.OrderedDict,
@@ -47,7 +48,7 @@ def walk(self, f_node, f_leaf, leaves):
     f_leaf(leaf) is the result; that of the root is returned. Without f_leaf leaves are their own results."""
     leaves = list(leaves)
     if len(leaves) != self.num_leaves:
-        raise ValueError(f"PyTreeDef.walk: {self.num_leaves} leaves are wanted, {len(leaves)} are given.")
+        raise TreeError(f"PyTreeDef.walk: {self.num_leaves} leaves are wanted, {len(leaves)} are given.")
     given, open_ = iter(leaves), [([], 1, None)]
     for node in self.nodes():
         if node[0] == _leaf:

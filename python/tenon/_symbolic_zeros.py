@@ -8,6 +8,7 @@ import numpy as np
 from tenon import _core, _extended, numpy as tnp, tree, tree_util
 from tenon._extended import float0
 from tenon._shape_dtype import ShapeDtypeStruct
+from tenon.errors import TreeError
 
 
 class SymbolicZero:
@@ -64,7 +65,7 @@ def custom_vjp_primal_tree_values(tree):
 
     def value(leaf):
         if not isinstance(leaf, CustomVJPPrimal):
-            raise TypeError(f"custom_vjp_primal_tree_values: a leaf is {leaf!r}, no CustomVJPPrimal.")
+            raise TreeError(f"custom_vjp_primal_tree_values: a leaf is {leaf!r}, no CustomVJPPrimal.")
         return leaf.value
 
     return tree_util.tree_map(value, tree)

@@ -65,11 +65,11 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
                                  strict_in_place=strict_in_place, strict_native=strict_native, sizes=sizes,
                                  rewrites=rewrites, numerics=numerics)
     if not callable(fun):
-        raise TypeError(f"jit: {fun!r} is not callable.")
+        raise _core.OptionError(f"jit: {fun!r} is not callable.")
     if isinstance(fun, staticmethod):
-        raise TypeError("jit: staticmethod arguments are not supported. Write @staticmethod above @jit.")
+        raise _core.OptionError("jit: staticmethod arguments are not supported. Write @staticmethod above @jit.")
     if inspect.isgeneratorfunction(fun):
-        raise TypeError(f"jit: Expected a function, got a generator function: {fun!r}. Return a list of what it yields.")
+        raise _core.OptionError(f"jit: Expected a function, got a generator function: {fun!r}. Return a list of what it yields.")
     if config.disable_jit:
         return fun
     static = completed(fun, static_argnums, static_argnames, "static")

@@ -5,7 +5,7 @@ from typing import Any
 from tenon import tree_util
 from tenon._core.tree import PyTreeDef
 from tenon._structures import _default, _dict, _leaf, _list, _named, _none, _ordered, _registered, _tuple
-from tenon.errors import ParseError, TreeError, UnsupportedError
+from tenon.errors import OptionError, ParseError, TreeError, UnsupportedError
 
 _KINDS = {_leaf: "leaf", _none: "none", _tuple: "tuple", _list: "list", _dict: "dict", _ordered: "ordered"}
 _NUMBERS = {name: kind for kind, name in _KINDS.items()}
@@ -18,11 +18,11 @@ _by_name: dict[str, Any] = {}
 
 def _register(nodetype, name, write, read):
     if not isinstance(name, str):
-        raise TypeError(f"export: a serialized_name is a str, not {name!r}.")
+        raise OptionError(f"export: a serialized_name is a str, not {name!r}.")
     if nodetype in _by_class:
-        raise ValueError(f"export: {nodetype} is registered already, as {_by_class[nodetype][1]!r}.")
+        raise OptionError(f"export: {nodetype} is registered already, as {_by_class[nodetype][1]!r}.")
     if name in _by_name:
-        raise ValueError(f"export: the name {name!r} is that of {_by_name[name][0]} already.")
+        raise OptionError(f"export: the name {name!r} is that of {_by_name[name][0]} already.")
     _by_class[nodetype] = _by_name[name] = nodetype, name, write, read
     return nodetype
 
@@ -47,7 +47,7 @@ def register_pytree_node_serialization(nodetype, *, serialized_name, serialize_a
     ...                                        deserialize_auxdata=bytes.decode)
     """
     if nodetype not in tree_util._registered:
-        raise ValueError(f"export: {nodetype} is no class of nodes: register_pytree_node() makes it one first.")
+        raise OptionError(f"export: {nodetype} is no class of nodes: register_pytree_node() makes it one first.")
     return _register(nodetype, serialized_name, serialize_auxdata, deserialize_auxdata)
 
 
@@ -61,7 +61,7 @@ def register_namedtuple_serialization(nodetype, *, serialized_name):
     >>> _ = register_namedtuple_serialization(Point, serialized_name="doc.Point")
     """
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
-        raise ValueError(f"export: {nodetype} is no namedtuple.")
+        raise OptionError(f"export: {nodetype} is no namedtuple.")
     return _register(nodetype, serialized_name, None, None)
 
 
@@ -83,7 +83,7 @@ def _encoded(kind, children, data, auxiliary, cls):
         return ["named", children, name]
     written = write(auxiliary)
     if not isinstance(written, (bytes, bytearray)):
-        raise TypeError(f"export: serialize_auxdata of {cls.__qualname__} returns bytes, not {written!r:.60}.")
+        raise OptionError(f"export: serialize_auxdata of {cls.__qualname__} returns bytes, not {written!r:.60}.")
     return ["registered", children, [name, bytes(written).hex()]]
 
 

@@ -5,6 +5,7 @@ import operator
 from typing import Any
 
 from tenon import _core, _sizes, tree_util
+from tenon.errors import ShapeError
 
 __all__ = ["ds"]
 
@@ -38,5 +39,5 @@ def ds(start, size=None, stride=None):
     start, size = (0, start) if size is None else (0 if start is None else start, size)
     size, stride = _sizes.size(size), 1 if stride is None else operator.index(stride)
     if _core.less_size(size, 0) or stride < 1:
-        raise ValueError(f"ds: {size} elements, every {stride}: a size from 0 on, and a stride from 1 on.")
+        raise ShapeError(f"ds: {size} elements, every {stride}: a size from 0 on, and a stride from 1 on.")
     return Slice(start, size, stride)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tenon import _core, tree, tree_util
 from tenon._symbolic_zeros import float0, has_tangent
+from tenon.errors import ShapeError, TreeError
 
 __all__ = ["DidntWant", "DontWant", "GradRef", "GradValue", "NotNeeded"]
 
@@ -55,15 +56,15 @@ def with_refs(self, *targets):
     wants = self._result(lambda shape, dtype: (shape, dtype))
     types, of_arguments = tree.flatten(wants, is_leaf=lambda x: isinstance(x, tuple) and len(x) == 2 and hasattr(x[1], "itemsize"))
     if structure != of_arguments:
-        raise ValueError(f"with_refs: tree structures differ: the targets are {structure}, the arguments {of_arguments}; None "
-                         "(NoneType) is an empty tree.")
+        raise TreeError(f"with_refs: tree structures differ: the targets are {structure}, the arguments {of_arguments}; None "
+                        "(NoneType) is an empty tree.")
     for target, (shape, dtype) in zip(wanted, types):
         if not has_tangent(dtype):
             continue
         if not isinstance(target, (_core.Ref, GradValue, DontWant)):
-            raise ValueError(f"with_refs: a target is a reference, GradValue() or DontWant(), not {target!r}.")
+            raise _core.OptionError(f"with_refs: a target is a reference, GradValue() or DontWant(), not {target!r}.")
         if isinstance(target, _core.Ref) and (target.shape, target.dtype) != (shape, dtype):
-            raise ValueError(f"with_refs: the gradient requires a ref of type {dtype}{list(shape)}, not of "
+            raise ShapeError(f"with_refs: the gradient requires a ref of type {dtype}{list(shape)}, not of "
                              f"{target.dtype}{list(target.shape)}.")
 
     def put(target, gradient):

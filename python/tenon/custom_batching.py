@@ -4,6 +4,7 @@ import functools
 
 from tenon import _core, lax, tree
 from tenon._arguments import positional
+from tenon.errors import TreeError
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -67,12 +68,12 @@ class custom_vmap:  # noqa: N801
         made = self.vmap_rule(axis_size, list(tree.structure(args).unflatten(batched)), *args)
         name = getattr(self.vmap_rule, "__name__", "rule")
         if not isinstance(made, (tuple, list)) or len(made) != 2:
-            raise ValueError(f"custom_vmap: the rule {name} returns a pair, (results, which are batched), not {made!r}.")
+            raise TreeError(f"custom_vmap: the rule {name} returns a pair, (results, which are batched), not {made!r}.")
         result, out_batched = made
         leaves, structure = tree.flatten(out_batched)
         if structure != tree.structure(result):
-            raise ValueError(f"custom_vmap: the rule {name} returns results of structure {tree.structure(result)}, and says "
-                             f"by {structure} which of them are batched.")
+            raise TreeError(f"custom_vmap: the rule {name} returns results of structure {tree.structure(result)}, and says "
+                            f"by {structure} which of them are batched.")
         return result, [bool(b) for b in leaves]
 
 

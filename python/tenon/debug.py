@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from tenon._callbacks import call_for_effect
+from tenon.errors import OptionError
 
 __all__ = ["callback", "print"]
 
@@ -20,10 +21,10 @@ class _Check(string.Formatter):
     def check_unused_args(self, used_args, args, kwargs):
         unused = [arg for i, arg in enumerate(args) if i not in used_args]
         if unused:
-            raise ValueError(f"debug.print: no place in the format for the arguments {unused}.")
+            raise OptionError(f"debug.print: no place in the format for the arguments {unused}.")
         unused = [name for name in kwargs if name not in used_args]
         if unused:
-            raise ValueError(f"debug.print: no place in the format for the keywords {unused}; the format is no f-string.")
+            raise OptionError(f"debug.print: no place in the format for the keywords {unused}; the format is no f-string.")
 
 
 _check = _Check()
@@ -40,14 +41,14 @@ def print(fmt=None, *args, ordered=False, partitioned=False, skip_format_check=F
     """
     if fmt is None:
         if args or kwargs:
-            raise TypeError("debug.print: without a format there are no arguments.")
+            raise OptionError("debug.print: without a format there are no arguments.")
         return functools.partial(_print, skip_format_check)
     return _print(skip_format_check, fmt, *args, **kwargs)
 
 
 def _print(skip_format_check, fmt, /, *args, **kwargs):
     if not isinstance(fmt, str):
-        raise TypeError(f"debug.print: the format is a str, not {fmt!r:.60}.")
+        raise OptionError(f"debug.print: the format is a str, not {fmt!r:.60}.")
     if not skip_format_check:
         _check.format(fmt, *args, **kwargs)
     call_for_effect("debug.print", _printer(fmt, tuple(np.get_printoptions().items())), args, kwargs)
@@ -83,12 +84,12 @@ def callback(callback=None, *args, ordered=False, partitioned=False, **kwargs):
     """
     if callback is None:
         if args or kwargs:
-            raise TypeError("debug.callback: without a function there are no arguments.")
+            raise OptionError("debug.callback: without a function there are no arguments.")
         return _call
     return _call(callback, *args, **kwargs)
 
 
 def _call(callback, /, *args, **kwargs):
     if not callable(callback):
-        raise TypeError(f"debug.callback: {callback!r:.60} is not callable.")
+        raise OptionError(f"debug.callback: {callback!r:.60} is not callable.")
     call_for_effect("debug.callback", callback, args, kwargs)

@@ -35,7 +35,7 @@ def export(fun_jit, *, platforms=None, disabled_checks=()):
     Array([0., 0., 0.], dtype=float32)
     """
     if not isinstance(fun_jit, _core.JitFunction):
-        raise ValueError(f"export: Function to be exported must be the result of `jit`, not {fun_jit!r:.80}.")
+        raise _core.OptionError(f"export: Function to be exported must be the result of `jit`, not {fun_jit!r:.80}.")
 
     def exported(*args, **kwargs):
         numbers, names = fun_jit._static

@@ -39,7 +39,7 @@ def save(file, tree, metadata=None):
         name, x = _name(path) or "array", np.asarray(leaf)
         dtype = _core.positive(leaf).dtype.name
         if dtype not in _names:
-            raise ValueError(f"save: {name} is of {dtype}, which the format does not have.")
+            raise DTypeError(f"save: {name} is of {dtype}, which the format does not have.")
         if name in header:
             raise TreeError(f"save: two leaves have the name {name!r}.")
         header[name] = {"dtype": _names[dtype], "shape": list(x.shape), "data_offsets": [at, at + x.nbytes]}

@@ -13,6 +13,7 @@ from tenon import _core, _repeated, _sizes, _transforms
 from tenon import numpy as tnp
 from tenon._matrix_functions import *  # noqa: F403
 from tenon._matrix_functions import __all__ as _matrix_functions
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy import linalg as _numpy
 from tenon.numpy._elementwise import _inexact_together
@@ -159,9 +160,9 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
     a, e = tnp.asarray(A), tnp.asarray(E)
     for name, x in (("A", a), ("E", e)):
         if x.ndim < 2 or _core.same_size(x.shape[-2], x.shape[-1]) is False:
-            raise ValueError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
+            raise ShapeError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
     if not _sizes.agree(a.shape, e.shape):
-        raise ValueError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
+        raise ShapeError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
     a, e = _inexact_together(a, e)
     value, along = _transforms.jvp(expm, (a,), (e,))
     return (value, along) if compute_expm else along
@@ -184,7 +185,7 @@ def block_diag(*arrs):
     blocks = [tnp.atleast_2d(a) for a in (arrs if arrs else (tnp.zeros((1, 0)),))]
     for i, block in enumerate(blocks):
         if block.ndim > 2:
-            raise ValueError(f"Arguments to block_diag must have at most 2 dimensions, got {block.shape} at argument {i}.")
+            raise ShapeError(f"Arguments to block_diag must have at most 2 dimensions, got {block.shape} at argument {i}.")
     width, before, rows = sum(b.shape[1] for b in blocks), 0, []
     kind = tnp.result_type(*blocks)
     for block in blocks:
@@ -253,9 +254,9 @@ def convolution_matrix(a, n, mode="full"):
     """
     a, n = tnp.asarray(a), operator.index(n)
     if n <= 0:
-        raise ValueError("n must be a positive integer.")
+        raise ShapeError(f"convolution_matrix: n must be a positive integer. It is {n}.")
     if a.ndim < 1 or a.shape[-1] == 0:
-        raise ValueError("len(a) must be at least 1.")
+        raise ShapeError(f"convolution_matrix: len(a) must be at least 1. Its shape is {a.shape}.")
     if mode not in ("full", "valid", "same"):
         raise _core.OptionError(f"mode must be one of ('full', 'valid', 'same'), but got {mode!r}")
     m = a.shape[-1]
@@ -277,9 +278,9 @@ def leslie(f, s):
     f, s = _of_one_dtype([tnp.asarray(f), tnp.asarray(s)])
     n = f.shape[-1]
     if n < 2:
-        raise ValueError(f"leslie: the length of f along the last axis is {n}: there are at least two fertilities.")
+        raise ShapeError(f"leslie: the length of f along the last axis is {n}: there are at least two fertilities.")
     if s.shape[-1] != n - 1:
-        raise ValueError(f"leslie: {n} fertilities go with {n - 1} rates of survival, not {s.shape[-1]}.")
+        raise ShapeError(f"leslie: {n} fertilities go with {n - 1} rates of survival, not {s.shape[-1]}.")
     below = tnp.concatenate([s[..., :, None] * tnp.eye(n - 1, dtype=s.dtype), tnp.zeros((*s.shape, 1), s.dtype)], -1)
     return tnp.concatenate([f[..., None, :], below], -2)
 
@@ -303,7 +304,7 @@ def fiedler_companion(a):
     """
     a = _core.to_inexact(tnp.asarray(a))
     if a.ndim == 0 or a.shape[-1] == 0:
-        raise ValueError("fiedler_companion: coefficients, the highest first.")
+        raise ShapeError(f"fiedler_companion: coefficients, the highest first. Their shape is {a.shape}.")
     a = a / a[..., :1]
     n = a.shape[-1] - 1
     made = tnp.zeros((*a.shape[:-1], n, n), a.dtype)
@@ -379,7 +380,7 @@ def hadamard(n, dtype=int):
     """
     n = operator.index(n)
     if n < 1 or n & (n - 1):
-        raise ValueError(f"hadamard: n is a positive power of 2, not {n}.")
+        raise ShapeError(f"hadamard: n is a positive power of 2, not {n}.")
     made = np.ones((1, 1))
     while made.shape[0] < n:
         made = np.block([[made, made], [made, -made]])
@@ -394,7 +395,7 @@ def helmert(n, full=False):
     """
     n = operator.index(n)
     if n < 1:
-        raise ValueError(f"helmert: n must be a positive integer, not {n}.")
+        raise ShapeError(f"helmert: n must be a positive integer, not {n}.")
     at = np.arange(n)
     made = np.tril(np.ones((n, n)), -1) - np.diag(at)
     made[:1] = 1

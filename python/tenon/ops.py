@@ -19,7 +19,7 @@ def _segments(name, update, start, text):
             num_segments = int(tnp.max(ids)) + 1 if ids.size else 0
         n = _sizes.size(num_segments)
         if _core.less_size(n, 0):
-            raise ValueError("num_segments must be non-negative.")
+            raise _core.OptionError(f"{name}: num_segments must be non-negative. It is {num_segments}.")
         # A negative number is of no segment, or of the nearest, the first.
         clips = mode is not None and str(mode) == "clip"
         ids = _core.where(_core.less(ids, 0), 0 if clips else n, ids)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from tenon import _core, _lazy, _structures
 from tenon._core.tree import PyTreeDef
+from tenon.errors import TreeError
 
 __all__ = [
     "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial", "PyTreeDef", "SequenceKey",
@@ -138,7 +139,7 @@ def tree_reduce_associative(operation, tree, *, identity=None, is_leaf=None):
     values = tree_leaves(tree, is_leaf)
     if not values:
         if identity is None:
-            raise TypeError("reduce_associative: there is no leaf, and no identity.")
+            raise TreeError("reduce_associative: there is no leaf, and no identity.")
         return identity
     while len(values) > 1:
         pairs = [operation(*values[i:i + 2]) for i in range(0, len(values) - 1, 2)]
@@ -153,7 +154,7 @@ def tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose):
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     wanted = outer_treedef.compose(inner_treedef)
     if given.num_leaves != wanted.num_leaves:
-        raise TypeError(f"tree_transpose: Mismatch: the tree is {given}, and not {wanted}.")
+        raise TreeError(f"tree_transpose: Mismatch: the tree is {given}, and not {wanted}.")
     inner = inner_treedef.num_leaves
     return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::inner]) for i in range(inner)])
 
@@ -200,7 +201,7 @@ def flatten_one_level_with_keys(tree):
     from tenon._keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
     if not _is_node(tree):
-        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+        raise TreeError(f"flatten_one_level_with_keys: can't tree-flatten type: {type(tree)}")
     if type(tree) in _registered:
         by_children, with_keys = _registered[type(tree)]
         if with_keys is not None:
@@ -307,16 +308,16 @@ def _fields_of(nodetype, data, meta, dropped):
     given = [f for f in dataclasses.fields(nodetype) if f.name not in dropped] if dataclasses.is_dataclass(nodetype) else None
     if data is None or meta is None:
         if given is None:
-            raise TypeError(f"register_dataclass: {nodetype} is no dataclass: name its data_fields and meta_fields.")
+            raise _core.OptionError(f"register_dataclass: {nodetype} is no dataclass: name its data_fields and meta_fields.")
         meta = [f.name for f in given if f.metadata.get("static", False)] if meta is None else meta
         data = [f.name for f in given if f.name not in meta] if data is None else data
     data, meta = tuple(data), tuple(meta)
     if both := set(data) & set(meta):
-        raise ValueError(f"register_dataclass: data_fields and meta_fields must not overlap. Overlapping fields: {both}.")
+        raise _core.OptionError(f"register_dataclass: data_fields and meta_fields must not overlap. Overlapping fields: {both}.")
     if given is not None:
         wanted, named = {f.name for f in given if f.init}, {*data, *meta}
         if wanted != named:
-            raise ValueError(
+            raise _core.OptionError(
                 "register_dataclass: data_fields and meta_fields must include all dataclass fields with init=True, and no "
                 f"other ones; drop_fields names those that are left out. Missing fields: {wanted - named or '{}'}. "
                 f"Unexpected fields: {named - wanted or '{}'}.")

@@ -8,10 +8,11 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
-from tenon import _core, image, lax, nn, optim, random
-from tenon.scipy import interpolate, linalg, ndimage, signal, stats
+from tenon import _core, debug, image, lax, nn, ops, optim, random, tree_util
+from tenon.scipy import interpolate, linalg, ndimage, signal, special, stats
 from tenon.scipy.optimize import minimize
 from tenon.scipy.sparse.linalg import gmres
+from tenon.scipy.spatial.transform import Rotation, Slerp
 
 KEY, ONES = random.key(0), tnp.ones
 ADAM = optim.adam(1e-3)
@@ -141,6 +142,61 @@ def test_wrong_options_name_the_line_that_gave_them(call):
     # That of the call, or of what it calls in this file.
     assert said and isinstance(caught.value, tn.errors.Error), repr(caught.value)
     assert int(said[0].rpartition(":")[2]) in {*range(first, first + len(lines)), jitted.__code__.co_firstlineno + 1}
+
+
+# (the kind of the error, the built-in kind that NumPy, SciPy or JAX raise there, what it says, the call).
+BAD_INPUT = [
+    (tn.errors.OptionError, ValueError, "polyfit: expected deg >= 0, not -1", lambda: tnp.polyfit(X, X, -1)),
+    (tn.errors.ShapeError, TypeError, "polyfit: expected 1D vector for x", lambda: tnp.polyfit(M, X, 1)),
+    (tn.errors.ShapeError, ValueError, "concatenate: Need at least one array", lambda: tnp.concatenate([])),
+    (tn.errors.ShapeError, ValueError, "an axis is named twice: (0, 0) of 2 axes", lambda: tnp.sum(M, axis=(0, 0))),
+    (tn.errors.ShapeError, ValueError, "sum: initial value must be a scalar", lambda: tnp.sum(X, initial=X)),
+    (tn.errors.ShapeError, ValueError, "attempt to get argmin of an empty sequence", lambda: tnp.argmin(tnp.zeros(0))),
+    (tn.errors.ShapeError, IndexError, "take: indices [1] of an axis of no elements", lambda: tnp.take(tnp.zeros(0), tnp.array([0]))),
+    (tn.errors.ShapeError, ValueError, "split: array split does not result in an equal division", lambda: tnp.split(X, 2)),
+    (tn.errors.TreeError, ValueError, "block: List depths are mismatched", lambda: tnp.block([X, [X]])),
+    (tn.errors.DTypeError, TypeError, "packbits: Expected an input array of integer or boolean data type", lambda: tnp.packbits(X)),
+    (tn.errors.DTypeError, ValueError, "clip: complex numbers have no limits", lambda: tnp.clip(X + 1j, 0, 1)),
+    (tn.errors.DTypeError, ValueError, "array: [1, None] has None among its elements", lambda: tnp.array([1, None])),
+    (tn.errors.OptionError, TypeError, "vectorize: wrong number of positional arguments", lambda: tnp.vectorize(tnp.dot, signature="(n),(n)->()")(X)),
+    (tn.errors.OptionError, ValueError, "piecewise: with 1 condition(s), either 1 or 2 functions are expected, not 0", lambda: tnp.piecewise(X, [X > 0], [])),
+    (tn.errors.ShapeError, ValueError, "fft.fftn: Shape and axes have different lengths", lambda: tnp.fft.fftn(M, s=(3,), axes=(0, 1))),
+    (tn.errors.ShapeError, ValueError, "Argument to cond() must have shape [..., n, n]", lambda: tnp.linalg.cond(ONES((2, 3)), 1)),
+    (tn.errors.ShapeError, TypeError, "lstsq: 1-dimensional array given", lambda: tnp.linalg.lstsq(X, X)),
+    (tn.errors.DTypeError, TypeError, "lax.add requires arguments to have the same dtypes", lambda: lax.add(X, tnp.array([1, 2, 3]))),
+    (tn.errors.ShapeError, IndexError, "lax.index_in_dim: index 5 is out of bounds", lambda: lax.index_in_dim(X, 5)),
+    (tn.errors.OptionError, TypeError, "lax.cond: true_fun and false_fun", lambda: lax.cond(True, 1, 2, X)),
+    (tn.errors.ShapeError, ValueError, "scan got `length` argument of 4", lambda: lax.scan(lambda c, x: (c, x), 0.0, X, length=4)),
+    (tn.errors.ShapeError, ValueError, "lax.fft: RFFT input shape", lambda: lax.fft(X, "rfft", (4,))),
+    (tn.errors.TreeError, ValueError, "lax.reduce: the operands and the initial values", lambda: lax.reduce((X, X), 0.0, lax.add, (0,))),
+    (tn.errors.ShapeError, ValueError, "convolution_matrix: n must be a positive integer.", lambda: linalg.convolution_matrix(X, 0)),
+    (tn.errors.ShapeError, ValueError, "hadamard: n is a positive power of 2", lambda: linalg.hadamard(3)),
+    (tn.errors.DTypeError, TypeError, "eigh_tridiagonal: d and e differ in dtype", lambda: linalg.eigh_tridiagonal(X, tnp.ones(2, "float32"))),
+    (tn.errors.ShapeError, ValueError, "Slerp.init: times of shape (3,)", lambda: Slerp.init(X, Rotation.from_quat(ONES((2, 4))))),
+    (tn.errors.ConcretizationError, TypeError, "sph_harm_y: n is traced", lambda: tn.jit(special.sph_harm_y)(tnp.array([1]), tnp.array([0]), X[:1], X[:1])),
+    (tn.errors.OptionError, TypeError, "gmres: A, a linear operator must be either", lambda: gmres("x", X)),
+    (tn.errors.DTypeError, TypeError, "random.key: the seed is an integer, not 1.5", lambda: random.key(1.5)),
+    (tn.errors.ShapeError, ValueError, "dirichlet requires alpha.ndim >= 1", lambda: random.dirichlet(KEY, 1.0)),
+    (tn.errors.TreeError, TypeError, "reduce_associative: there is no leaf", lambda: tree_util.tree_reduce_associative(tnp.add, ())),
+    (tn.errors.TreeError, ValueError, "flatten_one_level_with_keys: can't tree-flatten type", lambda: tree_util.flatten_one_level_with_keys(3)),
+    (tn.errors.ShapeError, ValueError, "scaled_matmul: operands and scales have three axes each", lambda: nn.scaled_matmul(M, M, M, M)),
+    (tn.errors.OptionError, ValueError, "segment_sum: num_segments must be non-negative.", lambda: ops.segment_sum(X, tnp.array([0, 1, 2]), -1)),
+    (tn.errors.OptionError, TypeError, "jit: 3 is not callable", lambda: tn.jit(3)),
+    (tn.errors.DifferentiationError, TypeError, "grad: Gradient only defined for scalar-output functions.", lambda: tn.grad(tnp.sin, holomorphic=True)(X + 1j)),
+    (tn.errors.DifferentiationError, TypeError, "grad with holomorphic=True requires inputs with complex", lambda: tn.grad(tnp.sum, holomorphic=True)(X)),
+    (tn.errors.OptionError, TypeError, "debug.print: the format is a str", lambda: debug.print(3)),
+    (tn.errors.ShapeError, TypeError, "len() of unsized object", lambda: len(tn.ShapeDtypeStruct((), "float32"))),
+]
+
+
+@pytest.mark.parametrize(("kind", "builtin", "said", "call"), BAD_INPUT, ids=[said for _, _, said, _ in BAD_INPUT])
+def test_what_the_front_end_refuses_names_the_line_that_gave_it(kind, builtin, said, call):
+    line = inspect.getsourcelines(call)[1]
+    with pytest.raises(tn.errors.Error) as caught:
+        call()
+    text = str(caught.value)
+    assert type(caught.value) is kind and isinstance(caught.value, builtin), repr(caught.value)
+    assert text.startswith(said) and text.partition("\n")[2].startswith(f"  at {__file__}:{line}"), text
 
 
 def test_errors_of_options_are_kept_and_copied():

@@ -129,6 +129,18 @@ TEST(CumulativeSums, KeepSignsOfZeroAndWrapAround) {
   EXPECT_TRUE(std::isnan(tn::cummax(Array{1.f, std::nanf(""), 3.f})(2).item<float>()));
 }
 
+TEST(CumulativeSums, OfManyExponentialsLoseNothing) {
+  const auto of = [](const Array& x) { return tn::cumlogsumexp(x); };
+  const Array got = tn::jit(of)(tn::zeros({1'000'000}, DType::f32));
+  const Array counts = tn::arange(1'000'000, DType::f64) + 1.0;
+  EXPECT_LT(tn::amax(tn::abs(tn::convert(got, DType::f64) - tn::log(counts))).item<double>(), 1e-5);
+  const Array x = numbers({5000}, DType::f64, 0.3);
+  const Array slope = tn::jit(tn::grad([&](const Array& x) { return of(x)(4321); }))(x);
+  const Array first = x(tn::slice(0, 4322)), shares = tn::softmax(first);
+  EXPECT_LT(tn::amax(tn::abs(slope(tn::slice(0, 4322)) - shares)).item<double>(), 1e-15);
+  EXPECT_EQ(tn::amax(slope(tn::slice(4322, tn::none))).item<double>(), 0);
+}
+
 TEST(CumulativeSums, AreInOrderWhereThatIsAskedFor) {
   const Array x = numbers({2'000'000}, DType::f32, 0.5);
   const std::vector<float> values = to_vector<float>(x),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenon import _core
+from tenon.errors import DTypeError
 from tenon.numpy._creation import asarray
 
 __all__ = ["odeint"]
@@ -25,6 +26,6 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     """
     t = asarray(t)
     if t.dtype.kind not in "fV":
-        raise TypeError(f"odeint: t is an array of floats, not {t.dtype}.")
+        raise DTypeError(f"odeint: t is an array of floats, not {t.dtype}.")
     return _core.odeint(func, y0, t, args, float(rtol), float(atol), None if mxstep == float("inf") else int(mxstep),
                         float(hmax), adjoint)

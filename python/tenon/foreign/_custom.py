@@ -7,7 +7,7 @@ from jax.custom_derivatives import SymbolicZero as ForeignZero  # type: ignore
 from jax.extend.core import Literal  # type: ignore
 from jax.interpreters.ad import Zero  # type: ignore
 
-from tenon import _core, _custom_rules, custom_batching, custom_derivatives, lax, numpy as tnp
+from tenon import _core, _custom_rules, custom_batching, custom_derivatives, errors, lax, numpy as tnp
 from tenon._symbolic_zeros import SymbolicZero
 from tenon.foreign._jaxprs import call, constant, differentiable, dtype_of, evaluate, is_key, place_of, rule
 
@@ -108,8 +108,9 @@ def _custom_vjp_call(equation, *operands):
 
 @rule("custom_lin")
 def _custom_lin(equation, *operands):
-    raise TypeError(f"from_jax: forward mode over a function with a custom_vjp, by JAX, at {place_of(equation)}: its rules are "
-                    "for reverse mode. tn.jvp(tn.from_jax(f), …) is there where they are linear in the cotangent.")
+    raise errors.DifferentiationError("from_jax: forward mode over a function with a custom_vjp, by JAX, at "
+                                      f"{place_of(equation)}: its rules are for reverse mode. "
+                                      "tn.jvp(tn.from_jax(f), …) is there where they are linear in the cotangent.")
 
 
 @rule("custom_vmap_call")

@@ -46,7 +46,7 @@ class _Traced:
 def from_jax(fun):
     """What tn.from_jax says."""
     if not callable(fun):
-        raise TypeError(f"from_jax: {fun!r} is not callable.")
+        raise _core.OptionError(f"from_jax: {fun!r} is not callable.")
     traces = {}
 
     def bound(*args, **kwargs):

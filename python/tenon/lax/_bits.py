@@ -4,6 +4,7 @@ import operator
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon.errors import DTypeError
 from tenon.lax._elementwise import _of_two
 
 __all__ = ["bitcast_convert_type", "mulhi", "nextafter", "reduce_precision"]
@@ -25,7 +26,7 @@ def bitcast_convert_type(operand, new_dtype):
 def _of_floats(name, *operands):
     for x in operands:
         if x.dtype.kind not in "fV":
-            raise TypeError(f"lax.{name} takes floats, not {x.dtype}{list(x.shape)}. (tnp.{name} promotes integers.)")
+            raise DTypeError(f"lax.{name} takes floats, not {x.dtype}{list(x.shape)}. (tnp.{name} promotes integers.)")
 
 
 _next = _of_two("nextafter", _core.nextafter)

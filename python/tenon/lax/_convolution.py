@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tenon import _core
 from tenon import numpy as tnp
 from tenon._transforms import eval_shape
+from tenon.errors import ShapeError
 from tenon.lax._elementwise import convert_element_type
 from tenon.numpy._products import _summed_in
 
@@ -58,7 +59,7 @@ def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers):
         return dimension_numbers
     rank = len(lhs_shape)
     if rank != len(rhs_shape):
-        raise TypeError(f"A convolution's lhs and rhs have one ndim, not {rank} and {len(rhs_shape)}.")
+        raise ShapeError(f"conv_dimension_numbers: A convolution's lhs and rhs have one ndim, not {rank} and {len(rhs_shape)}.")
     if dimension_numbers is None:
         return ConvDimensionNumbers(*[tuple(range(rank))] * 3)
     if len(dimension_numbers) != 3:

@@ -9,6 +9,7 @@ from tenon import _core
 from tenon._core import (
     abs, cosh, erf, erf_inv, isfinite as is_finite, negative as neg, sign, sinh, square)  # noqa: A004
 from tenon import numpy as tnp
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, ceil, floor
 from tenon._library.special import i0e as bessel_i0e, i1e as bessel_i1e
 
@@ -74,8 +75,8 @@ def _of_one_kind(name, *operands):
     strong = {x.dtype for x in operands if not _is_weak(x)}
     if len(strong) > 1 or len({_kind(x) for x in operands}) > 1:
         kinds = ", ".join(str(tnp.result_type(x)) for x in operands)
-        raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {kinds}. (tnp has functions that "
-                        "promote.)")
+        raise DTypeError(f"lax.{name} requires arguments to have the same dtypes, got {kinds}. (tnp has functions that "
+                         "promote.)")
     return operands
 
 
@@ -83,10 +84,10 @@ def _of_two(name, f, kinds="bifc"):
     def op(x, y):
         x, y = _of_one_kind(name, x, y)
         if _kind(x) not in kinds:
-            raise TypeError(f"lax.{name} does not accept dtype {tnp.result_type(x, y)}.")
+            raise DTypeError(f"lax.{name} does not accept dtype {tnp.result_type(x, y)}.")
         ranks = tnp.ndim(x), tnp.ndim(y)
         if ranks[0] != ranks[1] and all(ranks):
-            raise TypeError(f"lax.{name}: arrays must have same number of dimensions, got {ranks[0]}, {ranks[1]}.")
+            raise ShapeError(f"lax.{name}: arrays must have same number of dimensions, got {ranks[0]}, {ranks[1]}.")
         return _as_weak_as([x, y], f(x, y))
 
     op.__name__, op.__doc__ = name, f.__doc__
@@ -138,7 +139,7 @@ def broadcast_shapes(*shapes):
     (2, 3)
     """
     if any(type(n) is int and n < 0 for shape in shapes if isinstance(shape, (tuple, list)) for n in shape):
-        raise TypeError(f"lax.broadcast_shapes: sizes are not negative, but these are {shapes}.")
+        raise ShapeError(f"lax.broadcast_shapes: sizes are not negative, but these are {shapes}.")
     return tnp.broadcast_shapes(*shapes)
 
 
@@ -165,7 +166,7 @@ def population_count(x):
     """
     given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
-        raise TypeError(f"population_count does not accept dtype {x.dtype}.")
+        raise DTypeError(f"population_count does not accept dtype {x.dtype}.")
     return _as_weak_as([given], _core.popcount(x))
 
 
@@ -189,7 +190,7 @@ def _integers(name, x, y):
     """Both as arrays."""
     x, y = tnp.asarray(x), tnp.asarray(y)
     if x.dtype.kind not in "iu" or y.dtype.kind not in "iu":
-        raise TypeError(f"lax.{name} does not accept dtype {(y if x.dtype.kind in 'iu' else x).dtype}: it is of integers.")
+        raise DTypeError(f"lax.{name} does not accept dtype {(y if x.dtype.kind in 'iu' else x).dtype}: it is of integers.")
     return x, y
 
 
@@ -224,7 +225,7 @@ def clz(x):
     """
     given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
-        raise TypeError(f"clz does not accept dtype {x.dtype}.")
+        raise DTypeError(f"clz does not accept dtype {x.dtype}.")
     return _as_weak_as([given], _core.countl_zero(x))
 
 
@@ -265,7 +266,7 @@ def select_n(which, *cases):
     which, cases = tnp.asarray(which), _of_one_kind("select_n", *cases)
     if which.dtype.kind == "b":
         if len(cases) > 2:
-            raise TypeError("select_n: a bool chooses of two cases.")
+            raise _core.OptionError(f"select_n: a bool chooses of two cases. There are {len(cases)}.")
         return _core.where(which, cases[-1], cases[0])
     made = cases[-1]
     for i, case in reversed(list(enumerate(cases[:-1]))):

@@ -4,6 +4,7 @@ import enum
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon.errors import DTypeError, ShapeError
 
 __all__ = ["FftType", "fft"]
 
@@ -36,13 +37,13 @@ def fft(x, fft_type, fft_lengths):
     if kind is None:
         raise _core.OptionError(f"Unknown FFT type '{fft_type}'")
     if kind == FftType.RFFT and x.dtype.kind == "c":
-        raise ValueError(f"RFFT: {x.dtype} is not real.")
+        raise DTypeError(f"lax.fft: RFFT: {x.dtype} is not real.")
     lengths = tuple(fft_lengths)
     if len(lengths) > x.ndim:
-        raise ValueError(f"FFT input shape {x.shape} has not at least as many input dimensions as fft_lengths {lengths}.")
+        raise ShapeError(f"lax.fft: FFT input shape {x.shape} has not at least as many input dimensions as fft_lengths {lengths}.")
     if not lengths:
         return x
     last = lengths[-1] // 2 + 1 if kind == FftType.IRFFT else lengths[-1]
     if x.shape[x.ndim - len(lengths):] != (*lengths[:-1], last):
-        raise ValueError(f"{kind.name} input shape {x.shape} does not end in fft_lengths {lengths}.")
+        raise ShapeError(f"lax.fft: {kind.name} input shape {x.shape} does not end in fft_lengths {lengths}.")
     return getattr(_core.tn.fft, _TRANSFORMS[kind])(x, s=lengths, axes=list(range(-len(lengths), 0)))

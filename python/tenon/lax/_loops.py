@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from tenon import _core, tree
 from tenon._core import binomial, every
 from tenon._transforms import vmap
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy._creation import arange, asarray
 from tenon.numpy._dtypes import result_type
 
@@ -33,7 +34,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
         length = length if isinstance(length, _core.Dim) else length.__index__()
         for leaf in tree.leaves(xs):
             if leaf.shape[:1] != (length,):
-                raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "
+                raise ShapeError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "
                                  f"{[x.shape[:1] for x in tree.leaves(xs)]}.")
     if _steps_a_turn("scan", unroll) == 0:
         unroll = 1
@@ -118,8 +119,8 @@ def _kinds_of_bounds(lower, upper):
     dtypes = {b.dtype for b in bounds if not b.weak_type}
     kinds = {"f" if b.dtype.kind == "V" else b.dtype.kind for b in bounds}
     if len(dtypes) > 1 or "f" in kinds and len(kinds) > 1:
-        raise TypeError(f"fori_loop: lower and upper arguments to fori_loop must have equal types, got {bounds[0].dtype} and "
-                        f"{bounds[1].dtype}.")
+        raise DTypeError(f"fori_loop: lower and upper arguments to fori_loop must have equal types, got {bounds[0].dtype} and "
+                         f"{bounds[1].dtype}.")
     return kinds
 
 
@@ -160,13 +161,13 @@ def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..
     """
     if operand is not _no_operand:
         if operands:
-            raise TypeError("lax.cond: there are operands and an `operand` by keyword.")
+            raise _core.OptionError("lax.cond: there are operands and an `operand` by keyword.")
         operands = (operand,)
     if len(operands) == 2 and callable(false_fun) and callable(operands[1]) and not callable(true_fun):
         on_true, on_false, both = false_fun, operands[1], (true_fun, operands[0])
         return _core.cond(pred, lambda x: on_true(x[0]), lambda x: on_false(x[1]), both)
     if not callable(true_fun) or not callable(false_fun):
-        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+        raise _core.OptionError("lax.cond: true_fun and false_fun arguments should be callable.")
     return _core.cond(pred, true_fun, false_fun, *operands)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon import numpy as tnp
-from tenon.errors import ShapeError
+from tenon.errors import DTypeError, ShapeError
 from tenon.lax._reduce import reduce as reduced
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
@@ -143,7 +143,7 @@ def index_in_dim(operand, index, axis=0, keepdims=True):
     n = tnp.shape(operand)[axis]
     at = index + n if index < 0 else index
     if not 0 <= at < n:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
+        raise ShapeError(f"lax.index_in_dim: index {index} is out of bounds for axis {axis} with size {n}")
     made = slice_in_dim(operand, at, at + 1, 1, axis)
     return made if keepdims else tnp.squeeze(made, axis)
 
@@ -160,8 +160,8 @@ def _starts(name, operand, indices):
     arrays = [i for i in indices if type(i) is not int]
     kinds = {tnp.asarray(i).dtype for i in arrays if not getattr(i, "weak_type", False)}
     if len(kinds) > 1 or any(tnp.asarray(i).dtype.kind not in "iu" for i in arrays):
-        raise TypeError(f"lax.{name}: index arguments to {name} are integers of one dtype, not "
-                        f"{', '.join(str(tnp.result_type(i)) for i in indices)}.")
+        raise DTypeError(f"lax.{name}: index arguments to {name} are integers of one dtype, not "
+                         f"{', '.join(str(tnp.result_type(i)) for i in indices)}.")
     indices = [i if type(i) is int or i.dtype.itemsize >= 4 else _core.convert(i, "int32")
                for i in (i if type(i) is int else tnp.asarray(i) for i in indices)]
     return [_wrapped(i, n) for i, n in zip(indices, tnp.shape(operand))]
@@ -222,10 +222,10 @@ def index_take(src, idxs, axes):
 def split(operand, sizes, axis=0):
     """Parts of these sizes along an axis. Throws ValueError where one is negative, or they are not all of it."""
     if any(n < 0 for n in sizes):
-        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+        raise ShapeError(f"lax.split: Sizes passed to split must be nonnegative, got {list(sizes)}")
     axis = _axis(axis, tnp.ndim(operand))
     if sum(sizes) != tnp.shape(operand)[axis]:
-        raise ValueError(f"split: sizes {list(sizes)} of an axis of {tnp.shape(operand)[axis]}.")
+        raise ShapeError(f"split: sizes {list(sizes)} of an axis of {tnp.shape(operand)[axis]}.")
     ends = np.cumsum([0, *sizes])
     return [slice_in_dim(operand, int(a), int(b), 1, axis) for a, b in zip(ends, ends[1:])]
 
@@ -288,7 +288,7 @@ def _bitwise(name, of_bools, combine, unit):
         if operand.dtype.kind == "b":
             return of_bools(operand, _axes(tuple(axes), operand.ndim))
         if operand.dtype.kind not in "iu":
-            raise TypeError(f"{name} does not accept dtype {operand.dtype}.")
+            raise DTypeError(f"{name} does not accept dtype {operand.dtype}.")
         return reduced(operand, _core.convert(unit(operand.dtype), operand.dtype), combine, tuple(axes))
 
     reduce.__name__ = name
@@ -304,10 +304,10 @@ def _extreme_index(name, f, which):
     def op(operand, axis, index_dtype):
         shape = tnp.shape(operand)
         if not 0 <= axis < len(shape):
-            raise ValueError(f"lax.{name}: Invalid axis {axis} for operand shape {shape}: it counts from the front.")
+            raise ShapeError(f"lax.{name}: Invalid axis {axis} for operand shape {shape}: it counts from the front.")
         kind = tnp.dtype(index_dtype)
         if kind.kind not in "iu":
-            raise TypeError(f"lax.{name}: index_dtype must be an integer type, but got {kind}.")
+            raise DTypeError(f"lax.{name}: index_dtype must be an integer type, but got {kind}.")
         return _core.convert(f(operand, axis), index_dtype)
 
     op.__name__, op.__doc__ = name, f"Where the first {which} element along an axis, counted from the front, is."
@@ -350,7 +350,7 @@ def top_k(operand, k, *, axis=-1):
 
 def _with_axes(name, x):
     if tnp.ndim(x) == 0:
-        raise TypeError(f"lax.{name}: a number has no axis.")
+        raise ShapeError(f"lax.{name}: a number has no axis.")
     return x
 
 
@@ -394,7 +394,7 @@ def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=No
     if dimension_numbers is None:
         rank = tnp.ndim(lhs)
         if rank < 2:
-            raise TypeError(f"scaled_dot: of matrices, or batches of them, and lhs has {rank} axes.")
+            raise ShapeError(f"scaled_dot: of matrices, or batches of them, and lhs has {rank} axes.")
         dimension_numbers = ((rank - 1,), (rank - 2,)), (range(rank - 2), range(rank - 2))
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
     return _core.tn.scaled_dot(lhs, rhs, a_scale=lhs_scale, b_scale=rhs_scale, axes=(contract_l, contract_r, batch_l, batch_r),

@@ -6,6 +6,7 @@ import math
 from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon._arguments import axis_text
+from tenon.errors import ShapeError
 from tenon.numpy._creation import asarray
 
 __all__ = ["all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pmax", "pmean", "pmin", "ppermute",
@@ -66,8 +67,8 @@ class _Lanes:
     def _check(self):
         sizes = {len(group) for group in self.groups}
         if sorted(lane for group in self.groups for lane in group) != list(range(self.count)) or len(sizes) != 1:
-            raise ValueError(f"axis_index_groups: groups of one size hold each of the {self.count} lanes once, not "
-                             f"{self.groups}.")
+            raise _core.OptionError(f"axis_index_groups: groups of one size hold each of the {self.count} lanes once, not "
+                                    f"{self.groups}.")
 
     def place(self):
         """The number of this lane among them."""
@@ -152,7 +153,7 @@ def _divided(op, x, axis, count, tiled):
     """The axis as `count` parts in front; and, where it is `tiled`, what is left of it in its place."""
     size = x.shape[axis]
     if (size % count if tiled else size != count):
-        raise ValueError(f"{op}: axis {axis} of {x.shape} is not {'a multiple of ' if tiled else ''}the {count} lanes.")
+        raise ShapeError(f"{op}: axis {axis} of {x.shape} is not {'a multiple of ' if tiled else ''}the {count} lanes.")
     axis = axis % x.ndim
     if tiled:
         x = tnp.reshape(x, (*x.shape[:axis], count, size // count, *x.shape[axis + 1:]))
@@ -207,7 +208,7 @@ def ppermute(x, axis_name, perm):
     sources, destinations = [s for s, _ in pairs], [d for _, d in pairs]
     if len(set(sources)) < len(pairs) or len(set(destinations)) < len(pairs) or not all(
             0 <= lane < lanes.count for lane in sources + destinations):
-        raise ValueError(f"ppermute: {perm} names a source or a destination twice, or one that is not there.")
+        raise _core.OptionError(f"ppermute: {perm} names a source or a destination twice, or one that is not there.")
     source_of = dict(zip(destinations, sources))
     row = tnp.array([source_of.get(lane, 0) for lane in range(lanes.count)], "int32")
     given = tnp.array([lane in source_of for lane in range(lanes.count)])
@@ -223,7 +224,7 @@ def ppermute(x, axis_name, perm):
 def pshuffle(x, axis_name, perm):
     """Lane i is given the array of lane perm[i]; perm names each lane once."""
     if sorted(perm) != list(range(axis_size(axis_name))):
-        raise ValueError(f"pshuffle: {perm} is no permutation of the {axis_size(axis_name)} lanes.")
+        raise _core.OptionError(f"pshuffle: {perm} is no permutation of the {axis_size(axis_name)} lanes.")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tenon import _core
 from tenon import numpy as tnp  # noqa: F401  examples use it
+from tenon.errors import ShapeError
 from tenon.lax._staging import DotDimensionNumbers
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general"]
@@ -53,8 +54,8 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers, prec
     (contract_l, contract_r), (batch_l, batch_r) = numbers.dot_dimension_numbers
     ragged, groups = list(numbers.lhs_ragged_dimensions), list(numbers.rhs_group_dimensions)
     if len(ragged) != 1 or len(groups) > 1:
-        raise TypeError("ragged_dot_general expects exactly one lhs ragged dimension, and at most one rhs group dimension, not "
-                        f"{ragged} and {groups}.")
+        raise ShapeError("ragged_dot_general expects exactly one lhs ragged dimension, and at most one rhs group dimension, not "
+                         f"{ragged} and {groups}.")
     return _core.tn.ragged_dot_general(lhs, rhs, group_sizes, (contract_l, contract_r, batch_l, batch_r), ragged[0],
                                        groups[0] if groups else None, preferred_element_type)
 

@@ -9,6 +9,7 @@ from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon._repeated import written
 from tenon._transforms import vmap
+from tenon.errors import DTypeError, ShapeError, TreeError
 from tenon.lax._elementwise import add, bitwise_and, bitwise_or, bitwise_xor, max, min, mul  # noqa: A004
 from tenon.numpy._shapes import _axes
 
@@ -67,12 +68,12 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
     arrays = [tnp.asarray(x) for x in leaves]
     inits = tree.leaves(init_values)
     if not arrays or tree.structure(init_values) != structure:
-        raise ValueError("lax.reduce: the operands and the initial values are trees of one structure, not "
-                         f"{structure} and {tree.structure(init_values)}.")
+        raise TreeError("lax.reduce: the operands and the initial values are trees of one structure, not "
+                        f"{structure} and {tree.structure(init_values)}.")
     if any(x.shape != arrays[0].shape for x in arrays):
-        raise TypeError(f"lax.reduce: operands have one shape, not {[x.shape for x in arrays]}.")
+        raise ShapeError(f"lax.reduce: operands have one shape, not {[x.shape for x in arrays]}.")
     if any(np.shape(v) for v in inits):
-        raise ValueError(f"lax.reduce: each initial value is one number, not of shapes {[np.shape(v) for v in inits]}.")
+        raise ShapeError(f"lax.reduce: each initial value is one number, not of shapes {[np.shape(v) for v in inits]}.")
     inits = [_core.convert(v, x.dtype) for v, x in zip(inits, arrays)]
     axes = _axes(tuple(dimensions), arrays[0].ndim)
     flat = [_gathered(x, axes) for x in arrays]
@@ -94,7 +95,7 @@ def _of_elements(computation, structure, a, b):
     def one(x, y):
         made = computation(structure.unflatten(x), structure.unflatten(y))
         if tree.structure(made) != structure:
-            raise TypeError(f"lax.reduce: the computation returns a tree like its arguments, {structure}, not "
+            raise TreeError(f"lax.reduce: the computation returns a tree like its arguments, {structure}, not "
                             f"{tree.structure(made)}.")
         return [_core.convert(m, v.dtype) for m, v in zip(tree.leaves(made), x)]
 
@@ -111,7 +112,7 @@ def reduce_xor(operand, axes):
     """
     x = tnp.asarray(operand)
     if x.dtype.kind not in "biu":
-        raise TypeError(f"reduce_xor does not accept dtype {x.dtype}.")
+        raise DTypeError(f"reduce_xor does not accept dtype {x.dtype}.")
     flat = _gathered(x, _axes(tuple(axes), x.ndim))
     if 0 in flat.shape:
         return tnp.zeros(flat.shape[1:], x.dtype)

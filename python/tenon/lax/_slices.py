@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon.errors import DTypeError, ShapeError
 from tenon.lax._loops import while_loop
 
 __all__ = [
@@ -61,7 +62,7 @@ class GatherScatterMode(enum.StrEnum):
 def _integers(indices, name):
     indices = tnp.asarray(indices)
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"{name}: indices are integers, not {indices.dtype}.")
+        raise DTypeError(f"{name}: indices are integers, not {indices.dtype}.")
     return indices if indices.dtype.itemsize >= 4 else _core.convert(indices, "int32")
 
 
@@ -83,10 +84,10 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 def _scattered(kind, operand, indices, updates, dimension_numbers, sorted, unique, mode):  # noqa: A002
     inserted = list(dimension_numbers.inserted_window_dims)
     if any(a > b for a, b in zip(inserted, inserted[1:])):
-        raise TypeError(f"lax.scatter: inserted_window_dims are in ascending order, not {inserted}.")
+        raise ShapeError(f"lax.scatter: inserted_window_dims are in ascending order, not {inserted}.")
     operand, updates = tnp.asarray(operand), tnp.asarray(updates)
     if operand.dtype != updates.dtype and not updates.weak_type:
-        raise TypeError(f"lax.scatter requires arguments to have the same dtypes, got {operand.dtype}, {updates.dtype}.")
+        raise DTypeError(f"lax.scatter requires arguments to have the same dtypes, got {operand.dtype}, {updates.dtype}.")
     return _core.scatter(kind, operand, _integers(indices, "scatter"), updates, [list(a) for a in dimension_numbers],
                          GatherScatterMode.from_any(mode), sorted, unique)
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tenon import _core, numpy as tnp, tree
+from tenon.errors import DTypeError
 from tenon.numpy._creation import asarray
 
 __all__ = [
@@ -50,7 +51,7 @@ def _has_derivative(leaf):
     if isinstance(leaf, (bool, int, float, complex)):
         return isinstance(leaf, (float, complex))
     if not hasattr(leaf, "dtype"):
-        raise TypeError(f"lax.stop_gradient: {leaf!r}, a {type(leaf).__name__}, is no array.")
+        raise DTypeError(f"lax.stop_gradient: {leaf!r}, a {type(leaf).__name__}, is no array.")
     return getattr(leaf.dtype, "kind", "O") in "fcV"
 
 
@@ -89,7 +90,7 @@ def platform_dependent(*args: Any, default=None, **per_platform):
     """
     for name, branch in {**per_platform, "default": default}.items():
         if branch is not None and not callable(branch):
-            raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
+            raise _core.OptionError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
     if "gpu" in per_platform:
         raise _core.OptionError("Use 'cuda' or 'rocm' for lax.platform_dependent.")
     chosen = per_platform.get("cpu", default)

@@ -6,6 +6,7 @@ import numpy as np
 
 from tenon import _core, tree
 from tenon import numpy as tnp
+from tenon.errors import ShapeError, TreeError
 from tenon.lax._convolution import _integers, _padding
 from tenon.lax._reduce import _of_elements, library_name
 
@@ -54,11 +55,11 @@ def reduce_window(operand, init_value, computation, window_dimensions, window_st
     leaves, structure = tree.flatten(operand)
     arrays = [tnp.asarray(x) for x in leaves]
     if not arrays or tree.structure(init_value) != structure:
-        raise ValueError("lax.reduce_window: the operands and the initial values are trees of one structure, not "
-                         f"{structure} and {tree.structure(init_value)}.")
+        raise TreeError("lax.reduce_window: the operands and the initial values are trees of one structure, not "
+                        f"{structure} and {tree.structure(init_value)}.")
     inits = tree.leaves(init_value)
     if any(np.shape(v) != () for v in inits):
-        raise TypeError(f"lax.reduce_window: the initial values are numbers, not of shapes {[np.shape(v) for v in inits]}.")
+        raise ShapeError(f"lax.reduce_window: the initial values are numbers, not of shapes {[np.shape(v) for v in inits]}.")
     options = (_integers(window_dimensions), _integers(window_strides), _padding(padding), _integers(base_dilation),
                _integers(window_dilation))
     name = _known(computation, arrays[0]) if len(arrays) == 1 else None

@@ -8,6 +8,7 @@ from tenon import _core, _repeated, _sizes
 from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
+from tenon.errors import ShapeError
 from tenon.nn import initializers
 from tenon.nn._pooling import avg_pool, max_pool, min_pool
 from tenon.numpy._creation import asarray
@@ -219,7 +220,8 @@ def scaled_matmul(lhs, rhs, lhs_scales, rhs_scales, preferred_element_type="floa
     [[[6.0]]]
     """
     if not all(tnp.ndim(x) == 3 for x in (lhs, rhs, lhs_scales, rhs_scales)):
-        raise ValueError("scaled_matmul: operands and scales have three axes each.")
+        raise ShapeError("scaled_matmul: operands and scales have three axes each. Their shapes are "
+                         f"{', '.join(str(tnp.shape(x)) for x in (lhs, rhs, lhs_scales, rhs_scales))}.")
     return _core.tn.scaled_dot(lhs, rhs, a_scale=lhs_scales, b_scale=rhs_scales, axes=([2], [2], [0], [0]), dtype=preferred_element_type)
 
 

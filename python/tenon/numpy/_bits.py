@@ -3,6 +3,7 @@
 import numpy as np
 
 from tenon import _core
+from tenon.errors import DTypeError
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis
 
@@ -24,7 +25,7 @@ def packbits(a, axis=None, bitorder="big"):
     """
     a = asarray(a)
     if a.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
+        raise DTypeError(f"packbits: Expected an input array of integer or boolean data type. It is {a.dtype}.")
     return _core.tn.packbits(a, axis=None if axis is None else _axis(axis, a.ndim), bitorder=_order(bitorder))
 
 
@@ -37,7 +38,7 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     """
     a = asarray(a)
     if a.dtype != np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
+        raise DTypeError(f"unpackbits: Expected an input array of unsigned byte data type. It is {a.dtype}.")
     return _core.tn.unpackbits(a, axis=None if axis is None else _axis(axis, a.ndim), count=count, bitorder=_order(bitorder))
 
 
@@ -60,5 +61,5 @@ def spacing(x, /):
     """
     x = _core.to_inexact(x)
     if x.dtype.kind == "c":
-        raise ValueError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
+        raise DTypeError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
     return _core.spacing(x)

@@ -9,7 +9,7 @@ import numpy as np
 from tenon import _core, _sizes
 from tenon._core import Array
 from tenon._extended import float0
-from tenon.errors import ConcretizationError, DTypeError
+from tenon.errors import ConcretizationError, DTypeError, ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._devices import check_device
 
@@ -140,12 +140,12 @@ def _from_sequence(x, dtype):
     if values.dtype == object:
         parts = list(values.flat)
         if builtins.any(p is None for p in parts):
-            raise ValueError(f"array: {x!r:.60} has None among its elements, which is no number.")
+            raise DTypeError(f"array: {x!r:.60} has None among its elements, which is no number.")
         if builtins.all(isinstance(p, (int, float, complex)) for p in parts):
             if dtype is not None and _core.canonical_dtype(dtype).kind not in "iu":
                 return _core.from_memory(np.array(x, np.complex128 if builtins.any(map(np.iscomplexobj, parts)) else np.float64), True)
             raise OverflowError(f"array: {x!r:.60} has an integer among its elements that is too large for 64 bits.")
-        raise TypeError(f"array: {x!r:.60} is no array of numbers.")
+        raise DTypeError(f"array: {x!r:.60} is no array of numbers.")
     return _core.from_memory(values, True)
 
 
@@ -230,7 +230,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
             raise _concrete("arange", bound)
     start, stop, step = (b.item() if isinstance(b, (Array, np.generic, np.ndarray)) else b for b in (start, stop, step))
     if complex in map(type, (start, stop, step)):
-        raise ValueError(f"arange: from {start!r} to {stop!r} in steps of {step!r}: complex numbers have no order.")
+        raise DTypeError(f"arange: from {start!r} to {stop!r} in steps of {step!r}: complex numbers have no order.")
     if dtype is None:
         dtype = _dtypes.default("f" if float in map(type, (start, stop, step)) else "i")
     dtype = _core.canonical_dtype(dtype)
@@ -252,7 +252,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
 def _whole_bound(x):
     """A bound of arange() beside sizes that a trace takes for any: these are whole."""
     if isinstance(x, float) and not x.is_integer():
-        raise ValueError(f"arange: {x} beside a size that is not known while tracing: how many elements there are is not decided. "
+        raise ShapeError(f"arange: {x} beside a size that is not known while tracing: how many elements there are is not decided. "
                          "Take arange(n) of the size, and compute with that.")
     return int(x) if isinstance(x, float) else x
 
@@ -336,7 +336,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         raise _core.OptionError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
     xi = [asarray(x) for x in xi]
     if builtins.any(x.ndim > 1 for x in xi):
-        raise ValueError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")
+        raise ShapeError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")
     return tuple(_core.tn.meshgrid(xi, matrix_order=indexing == "ij", sparse=bool(sparse)))
 
 

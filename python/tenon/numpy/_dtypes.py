@@ -117,7 +117,7 @@ def _meet(operands):
     """(dtype, weak) in which operands meet."""
     kinds = [_operand_type(x) for x in operands]
     if not kinds:
-        raise ValueError("result_type: at least one array or dtype is needed.")
+        raise DTypeError("result_type: at least one array or dtype is needed.")
     (met, weak), rest = kinds[0], kinds[1:]
     for d, w in rest:
         met, weak = _core.promote_types(met, weak, d, w)

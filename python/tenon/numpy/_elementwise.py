@@ -80,7 +80,7 @@ def round(a, decimals=0, out=None):  # noqa: A001
     """a rounded to so many decimals, halves to even."""
     decimals = operator.index(decimals)
     if _dtypes._operand_type(a)[0].kind == "b":
-        raise ValueError("round: of bools there is nothing to round.")
+        raise DTypeError("round: of bools there is nothing to round.")
     return rint(a) if decimals == 0 and not _is_integer(a) else _core.round(positive(a), decimals)
 
 
@@ -165,7 +165,7 @@ def hypot(x1, x2, /):
     """sqrt(x1² + x2²), without overflow."""
     x1, x2 = _inexact_together(x1, x2)
     if _is_complex(x1):
-        raise ValueError("hypot is not defined of complex numbers: take their abs().")
+        raise DTypeError("hypot is not defined of complex numbers: take their abs().")
     return _core.hypot(x1, x2)
 
 
@@ -207,7 +207,7 @@ def isneginf(x, /, out=None):
 
 def _ordered(x):
     if _is_complex(x):
-        raise ValueError("isposinf/isneginf are not well defined for complex types")
+        raise DTypeError(f"isposinf/isneginf are not well defined for complex types. This is {_dtypes._operand_type(x)[0]}.")
     return x
 
 
@@ -293,7 +293,7 @@ def ldexp(x1, x2, /):
     x1 = _core.to_inexact(x1)
     kind = _dtypes._operand_type(x2)[0]
     if x1.dtype.kind == "c" or kind.kind not in "biu":
-        raise ValueError(f"ldexp: of real numbers and integers, not of {x1.dtype} and {kind}.")
+        raise DTypeError(f"ldexp: of real numbers and integers, not of {x1.dtype} and {kind}.")
     return _core.ldexp(x1, x2)
 
 
@@ -320,7 +320,7 @@ def bitwise_count(x, /):
     if kind.kind == "b":
         return _core.convert(x, "uint8")
     if kind.kind not in "iu":
-        raise TypeError(f"bitwise_count does not accept dtype {kind}.")
+        raise DTypeError(f"bitwise_count does not accept dtype {kind}.")
     # As unsigned numbers of the same width: the least number has no |x| of its own.
     return _core.convert(_core.popcount(_core.convert(abs(x), f"uint{8 * kind.itemsize}")), "uint8")
 
@@ -328,7 +328,7 @@ def bitwise_count(x, /):
 def _integers(name, *operands):
     met = _dtypes.result_type(*operands)
     if met.kind not in "iu":
-        raise ValueError(f"Arguments to {name} must be integers.")
+        raise DTypeError(f"Arguments to {name} must be integers. They meet in {met}.")
     return met
 
 
@@ -372,7 +372,7 @@ def logical_not(x, /):
 def clip(arr, /, min=None, max=None):  # noqa: A002
     """arr limited to [min, max]; None is no limit."""
     if any(x is not None and _is_complex(x) for x in (arr, min, max)):
-        raise ValueError("clip: complex numbers have no limits; clip their real() and imag() parts.")
+        raise DTypeError("clip: complex numbers have no limits; clip their real() and imag() parts.")
     if min is not None:
         arr = maximum(min, arr)
     if max is not None:

@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from tenon import _core
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 
@@ -21,7 +22,7 @@ def roots(p, *, strip_zeros=True):
     p = _core.to_inexact(asarray(p))
     p = p if p.ndim else _core.tn.reshape(p, (1,))
     if p.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
+        raise ShapeError(f"roots: Input must be a rank-1 array. Its shape is {p.shape}.")
     if strip_zeros:
         known = np.flatnonzero(np.asarray(p))
         p = p[int(known[0]):] if known.size else p[:0]
@@ -48,23 +49,24 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     x, y = asarray(x), asarray(y)
     deg = operator.index(deg)
     if deg < 0:
-        raise ValueError("expected deg >= 0")
+        raise _core.OptionError(f"polyfit: expected deg >= 0, not {deg}.")
     if x.ndim != 1:
-        raise TypeError("expected 1D vector for x")
+        raise ShapeError(f"polyfit: expected 1D vector for x. Its shape is {x.shape}.")
     if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
+        raise ShapeError("polyfit: expected non-empty vector for x.")
     if y.ndim not in (1, 2):
-        raise TypeError("expected 1D or 2D array for y")
+        raise ShapeError(f"polyfit: expected 1D or 2D array for y. Its shape is {y.shape}.")
     if x.shape[0] != y.shape[0]:
-        raise TypeError("expected x and y to have same length")
+        raise ShapeError(f"polyfit: expected x and y to have same length. Their shapes are {x.shape} and {y.shape}.")
     if w is not None:
         w = asarray(w)
         if w.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
+            raise ShapeError(f"polyfit: expected a 1-d array for weights. Its shape is {w.shape}.")
         if w.shape[0] != y.shape[0]:
-            raise TypeError("expected w and y to have the same length")
+            raise ShapeError(f"polyfit: expected w and y to have the same length. Their shapes are {w.shape} and {y.shape}.")
     if cov and not full and cov != "unscaled" and x.shape[0] <= deg + 1:
-        raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        raise ShapeError("polyfit: the number of data points must exceed order to scale the covariance matrix. "
+                         f"There are {x.shape[0]} points, and deg is {deg}.")
     c, residuals, rank, s, base = _core.tn.polyfit(x, y, deg, weights=w, rcond=rcond, covariance=bool(cov) and not full)
     if full:
         if rcond is None:

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from tenon import _core
+from tenon.errors import ShapeError, TreeError
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis
 
@@ -31,11 +32,11 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
     def wrapped(*args, **kwargs):
         places = [i for i in range(len(args)) if i not in excluded]
         if terms is not None and len(terms[0]) != len(places):
-            raise TypeError(f"wrong number of positional arguments: {len(places)} with signature={signature!r}.")
+            raise _core.OptionError(f"vectorize: wrong number of positional arguments: {len(places)} with signature={signature!r}.")
         cores = dict(zip(places, [()] * len(places) if terms is None else terms[0]))
         absent = {i for i in places if args[i] is None}
         if builtins.any(cores[i] for i in absent):
-            raise ValueError(f"Cannot pass None at locations {absent} with signature={signature!r}.")
+            raise _core.OptionError(f"vectorize: Cannot pass None at locations {absent} with signature={signature!r}.")
         cores = {i: letters for i, letters in cores.items() if i not in absent}
         args = [asarray(a) if i in cores else a for i, a in enumerate(args)]
         sizes = _core_sizes(args, cores, signature)
@@ -53,7 +54,7 @@ def _core_sizes(args, cores, signature):
     for i, letters in cores.items():
         shape = args[i].shape
         if len(shape) < len(letters):
-            raise ValueError(f"input with shape {shape} does not have enough dimensions for all of {letters} in "
+            raise ShapeError(f"vectorize: input with shape {shape} does not have enough dimensions for all of {letters} in "
                              f"signature={signature!r}.")
         _note_sizes(sizes, letters, shape[len(shape) - len(letters):], signature)
     return sizes
@@ -62,7 +63,7 @@ def _core_sizes(args, cores, signature):
 def _note_sizes(sizes, letters, shape, signature):
     for letter, n in zip(letters, shape):
         if sizes.setdefault(letter, n) != n:
-            raise ValueError(f"inconsistent size for core dimension {letter!r} in signature={signature!r}: {n} and "
+            raise ShapeError(f"vectorize: inconsistent size for core dimension {letter!r} in signature={signature!r}: {n} and "
                              f"{sizes[letter]}.")
 
 
@@ -70,14 +71,14 @@ def _checked_results(function, terms, sizes, signature, *args):
     """The results of function(*args), which have the axes that a signature says."""
     made = function(*args)
     if len(terms) > 1 and not isinstance(made, tuple):
-        raise TypeError(f"output must be a tuple when signature={signature!r} has several: {made!r}.")
+        raise TreeError(f"vectorize: output must be a tuple when signature={signature!r} has several: {made!r}.")
     results = made if isinstance(made, tuple) else (made,)
     if len(results) != len(terms):
-        raise TypeError(f"wrong number of output arguments: {len(results)} with signature={signature!r}.")
+        raise TreeError(f"vectorize: wrong number of output arguments: {len(results)} with signature={signature!r}.")
     sizes = dict(sizes)
     for letters, x in zip(terms, results):
         if np.ndim(x) != len(letters):
-            raise ValueError(f"output shape {np.shape(x)} does not match {letters} in signature={signature!r}.")
+            raise ShapeError(f"vectorize: output shape {np.shape(x)} does not match {letters} in signature={signature!r}.")
         _note_sizes(sizes, letters, np.shape(x), signature)
     return made
 

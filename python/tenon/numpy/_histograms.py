@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from tenon import _core
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import ndim, ravel
@@ -33,7 +34,7 @@ def _bins_along_each(bins, count):
         pass
     bins = list(bins)
     if len(bins) != count:
-        raise ValueError("should be a bin for each dimension.")
+        raise ShapeError(f"histogramdd: should be a bin for each dimension. There are {len(bins)} for {count} dimensions.")
     return [_bins(b) for b in bins]
 
 
@@ -47,13 +48,14 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noq
     """
     sample = asarray(sample)
     if sample.ndim != 2:
-        raise ValueError(f"histogramdd: points are an array [n, axes], not of shape {sample.shape}.")
+        raise ShapeError(f"histogramdd: points are an array [n, axes], not of shape {sample.shape}.")
     n, axes = sample.shape
     ranges = [None] * axes if range is None else list(range)
     if len(ranges) != axes:
-        raise ValueError(f"Expected len(range) = {axes}, got {len(ranges)}")
+        raise ShapeError(f"histogramdd: Expected len(range) = {axes}, got {len(ranges)}")
     if weights is not None and np.shape(weights) != (n,):
-        raise ValueError("should have one weight for each sample.")
+        raise ShapeError("histogramdd: should have one weight for each sample. "
+                         f"There are {n} samples, and weights of shape {np.shape(weights)}.")
     counts, edges = _core.tn.histogramdd(sample, _bins_along_each(bins, axes), ranges=ranges, density=bool(density),
                                          weights=None if weights is None else asarray(weights))
     return _core.convert(counts, _dtypes.default("i")) if weights is None and not density else counts, edges

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon._core import Array
-from tenon.errors import ConcretizationError, DTypeError, UnsupportedError
+from tenon.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full, tri
 from tenon.numpy._reductions import _bools
@@ -35,7 +35,7 @@ def nonzero(a, *, size=None, fill_value=None):
     behind the last."""
     a = asarray(a)
     if a.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use atleast_1d(scalar).nonzero() instead.")
+        raise ShapeError("Calling nonzero on 0d arrays is not allowed. Use atleast_1d(scalar).nonzero() instead.")
     kind = _dtypes.default("i")
     if size is None:
         return tuple(_core.convert(i, kind) for i in _core.tn.nonzero(_bools(a)))
@@ -67,7 +67,7 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False, indic
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim)
     if a.shape[axis] == 0 and indices.size != 0:
-        raise IndexError(f"take: indices {list(indices.shape)} of an axis of no elements, axis {axis} of {list(a.shape)}.")
+        raise ShapeError(f"take: indices {list(indices.shape)} of an axis of no elements, axis {axis} of {list(a.shape)}.")
     mode = _mode(mode, "fill")
     if mode == "wrap":
         indices, mode = _core.remainder(indices, a.shape[axis]), "clip"
@@ -87,7 +87,7 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *, wrap_n
     if axis is None:
         return take_along_axis(ravel(arr), ravel(indices), 0, mode, fill_value, wrap_negative_indices=wrap_negative_indices)
     if arr.ndim != indices.ndim:
-        raise ValueError("indices and arr must have the same number of dimensions; "
+        raise ShapeError("take_along_axis: indices and arr must have the same number of dimensions; "
                          f"{indices.ndim} vs. {arr.ndim}")
     if mode == "one_hot":
         mode, fill_value = "fill", 0
@@ -139,14 +139,14 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     """The parts along an axis where the condition holds."""
     a, condition = asarray(a), _bools(condition)
     if condition.ndim != 1:
-        raise ValueError("condition must be a 1D array")
+        raise ShapeError(f"compress: condition must be a 1D array. Its shape is {condition.shape}.")
     if axis is None:
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim)
     if isinstance(condition.shape[0], int) and isinstance(a.shape[axis], int):
         outside = condition[a.shape[axis]:]
         if size is None and outside.shape[0] and not _core.is_traced(outside) and _core.tn.any(outside):
-            raise ValueError(f"compress: the condition is true of elements behind the last: its shape is {condition.shape}, and the "
+            raise ShapeError(f"compress: the condition is true of elements behind the last: its shape is {condition.shape}, and the "
                              f"axis has {a.shape[axis]} elements.")
         condition = condition[:a.shape[axis]]
     a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
@@ -182,7 +182,8 @@ def piecewise(x, condlist, funclist, *args, **kw):
     condlist = [condlist] if not isinstance(condlist, (list, tuple)) else list(condlist)
     made = full(x.shape, 0, x.dtype)
     if not len(condlist) <= len(funclist) <= len(condlist) + 1:
-        raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
+        raise _core.OptionError(f"piecewise: with {len(condlist)} condition(s), either {len(condlist)} or "
+                                f"{len(condlist) + 1} functions are expected, not {len(funclist)}.")
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
     if len(values) == len(condlist) + 1:
         made = _core.broadcast_to(_core.convert(values[-1], x.dtype), x.shape)
@@ -204,7 +205,7 @@ def diag(v, k=0):
     """The diagonal of a matrix; of a vector, the matrix with that diagonal."""
     v = asarray(v)
     if v.ndim not in (1, 2):
-        raise ValueError("diag input must be 1d or 2d")
+        raise ShapeError(f"diag input must be 1d or 2d. Its shape is {v.shape}.")
     return _core.tn.diag(v, k)
 
 
@@ -216,7 +217,7 @@ def diagflat(v, k=0):
 def _matrices(m, name):
     m = asarray(m)
     if m.ndim < 2:
-        raise ValueError(f"Argument to {name} must be at least 2D")
+        raise ShapeError(f"Argument to {name} must be at least 2D. Its shape is {m.shape}.")
     return m
 
 
@@ -260,20 +261,20 @@ def triu_indices(n, k=0, m=None):
                     lambda n: n * n - _below(n, k - 1), n, m)
 
 
-def _need_matrix(arr):
+def _need_matrix(name, arr):
     if len(shape(arr)) != 2:
-        raise ValueError("input array must be 2-d")
+        raise ShapeError(f"{name}: input array must be 2-d. Its shape is {shape(arr)}.")
 
 
 def tril_indices_from(arr, k=0):
     """tril_indices() of a matrix."""
-    _need_matrix(arr)
+    _need_matrix("tril_indices_from", arr)
     return tril_indices(shape(arr)[-2], k, shape(arr)[-1])
 
 
 def triu_indices_from(arr, k=0):
     """triu_indices() of a matrix."""
-    _need_matrix(arr)
+    _need_matrix("triu_indices_from", arr)
     return triu_indices(shape(arr)[-2], k, shape(arr)[-1])
 
 
@@ -290,7 +291,8 @@ def diag_indices(n, ndim=2):
 def diag_indices_from(arr):
     """diag_indices() of an array of equal axes."""
     if len({*shape(arr)}) != 1 or np.ndim(arr) < 2:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ShapeError("diag_indices_from: All dimensions of input must be of equal length, and two at least. "
+                         f"Its shape is {shape(arr)}.")
     return diag_indices(shape(arr)[0], np.ndim(arr))
 
 
@@ -308,14 +310,14 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None)
     """
     multi_index, dims = tuple(multi_index), tuple(dims)
     if len(multi_index) != len(dims):
-        raise ValueError(f"ravel_multi_index: {len(multi_index)} indices for {len(dims)} axes.")
+        raise ShapeError(f"ravel_multi_index: {len(multi_index)} indices for {len(dims)} axes.")
     if mode not in ("raise", "clip", "wrap", "ignore"):
         raise _core.OptionError(f"ravel_multi_index: mode {mode!r} is none of 'raise', 'clip', 'wrap' and 'ignore'.")
     _need_known("ravel_multi_index", mode, *multi_index)
     if order == "F":
         multi_index, dims = multi_index[::-1], dims[::-1]
     if mode == "raise" and builtins.any(np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n) for i, n in zip(multi_index, dims)):
-        raise ValueError("invalid entry in coordinates array")
+        raise ShapeError(f"ravel_multi_index: invalid entry in coordinates array. The sizes are {tuple(dims)}.")
     if dtype is not None:
         multi_index = [_core.convert(i, dtype) for i in multi_index]
     return _core.tn.ravel_index([asarray(i) for i in multi_index], dims, "ignore" if mode == "raise" else mode)
@@ -327,7 +329,7 @@ def ix_(*args):
     for i, a in enumerate(args):
         a = asarray(a)
         if a.ndim != 1:
-            raise ValueError(f"ix_: arguments are vectors, not of shape {a.shape}.")
+            raise ShapeError(f"ix_: arguments are vectors, not of shape {a.shape}.")
         a = nonzero(a)[0] if a.dtype.kind == "b" else a if a.size else _core.convert(a, _dtypes.default("i"))
         made.append(_core.tn.reshape(a, [a.shape[0] if k == i else 1 for k in range(len(args))]))
     return tuple(made)

@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 
 from tenon import _core, _sizes
-from tenon.errors import UnsupportedError
+from tenon.errors import ShapeError, UnsupportedError
 from tenon.numpy import _reductions
 from tenon.numpy._creation import asarray
 from tenon.numpy._functions import apply_along_axis
@@ -48,7 +48,7 @@ def _padded_along(a, pad_width, mode, options):
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
     widths = _widths(pad_width, a.ndim)
     if builtins.any(_core.less_size(w, 0) for pair in widths for w in pair):
-        raise ValueError("index can't contain negative values")
+        raise ShapeError(f"pad: index can't contain negative values. The widths are {widths}.")
     if mode == "constant":
         values = options.get("constant_values", 0)
         if np.ndim(values) == 0:

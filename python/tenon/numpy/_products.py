@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from tenon import _core, _sizes
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy import _dtypes, _reductions
 from tenon.numpy._creation import asarray
 from tenon.numpy._indexing import diagonal
@@ -36,7 +37,7 @@ def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=No
     """Products of matrices in the last two axes; the others broadcast."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         which = 0 if np.ndim(a) == 0 else 1
-        raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
+        raise ShapeError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
     return _core.tn.matmul(a, b, preferred_element_type)
 
 
@@ -60,7 +61,7 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     """Inner products along an axis, of x1 conjugated."""
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
-        raise ValueError(f"vecdot: axes of sizes {x1.shape[-1]} and {x2.shape[-1]}.")
+        raise ShapeError(f"vecdot: axes of sizes {x1.shape[-1]} and {x2.shape[-1]}.")
     return _core.tn.matmul(_core.conj(x1)[..., None, :], x2[..., :, None], preferred_element_type)[..., 0, 0]
 
 
@@ -93,7 +94,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
     if isinstance(axes, (int, np.integer)):
         n = operator.index(axes)
         if builtins.max(a.ndim, b.ndim) < n or builtins.min(a.ndim, b.ndim) < n:
-            raise TypeError(f"tensordot: {n} axes of arrays of {a.ndim} and {b.ndim}.")
+            raise ShapeError(f"tensordot: {n} axes of arrays of {a.ndim} and {b.ndim}.")
         of_a, of_b = list(range(a.ndim - n, a.ndim)), list(range(n))
     else:
         of_a, of_b = _pairs_of_axes(axes)
@@ -107,7 +108,7 @@ def _pairs_of_axes(axes):
         raise _core.OptionError(f"tensordot: axes are an int, a pair of ints, or a pair of lists of ints, not {axes!r}.")
     pairs = [list(x) if isinstance(x, (tuple, list, np.ndarray)) else [x] for x in axes]
     if len(pairs[0]) != len(pairs[1]):
-        raise TypeError(f"tensordot: {len(pairs[0])} axes of a and {len(pairs[1])} of b.")
+        raise ShapeError(f"tensordot: {len(pairs[0])} axes of a and {len(pairs[1])} of b.")
     return pairs
 
 
@@ -118,7 +119,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = asarray(a), asarray(b)
     axisa, axisb = _axis(axisa, a.ndim), _axis(axisb, b.ndim)
     if a.shape[axisa] not in (2, 3) or b.shape[axisb] not in (2, 3):
-        raise ValueError("Dimension must be either 2 or 3 for cross product")
+        raise ShapeError("Dimension must be either 2 or 3 for cross product. "
+                         f"The sizes are {a.shape[axisa]} and {b.shape[axisb]}.")
     return _core.tn.cross(a, b, axisa=axisa, axisb=axisb, axisc=axisc)
 
 
@@ -145,10 +147,10 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     operands = _summed_in("einsum", preferred_element_type, operands)
     terms, result = _spelled_out(subscripts.replace(" ", ""), operands)
     if len(terms) != len(operands):
-        raise ValueError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
+        raise _core.OptionError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
     for term, x in zip(terms, operands):
         if len(term) != x.ndim:
-            raise ValueError(f"einsum: the term {term!r} of an array of {x.ndim} axes.")
+            raise ShapeError(f"einsum: the term {term!r} of an array of {x.ndim} axes.")
     terms, operands = _without_ones(terms, operands)
     if not isinstance(optimize, (str, bool)):
         path = [tuple(step) for step in optimize if step != "einsum_path"]
@@ -307,7 +309,7 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     """The convolution of two vectors: the sums along the diagonals of the products of each element with each."""
     a, v = map(_core.to_inexact, _summed_in("convolve", preferred_element_type, _of_one_dtype([a, v])))
     if a.ndim != 1 or v.ndim != 1 or _core.same_size(a.shape[0], 0) or _core.same_size(v.shape[0], 0):
-        raise ValueError("convolve: both are vectors with elements.")
+        raise ShapeError(f"convolve: both are vectors with elements. Their shapes are {a.shape} and {v.shape}.")
     if mode not in ("full", "same", "valid"):
         raise _core.OptionError("mode must be one of ['full', 'same', 'valid']")
     made = _core.tn.signal.convolve(a, v, mode="largest" if mode == "same" else mode, method="direct")
@@ -335,7 +337,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     _need_inexact("cov", dtype)
     x = asarray(m, dtype)
     if x.ndim > 2 or np.ndim(y) > 2:
-        raise ValueError(f"cov: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
+        raise ShapeError(f"cov: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         _need_weights(x if rowvar or x.ndim != 2 else x.T, name, given)
     ddof = (0 if bias else 1) if ddof is None else ddof
@@ -358,7 +360,7 @@ def _need_weights(x, name, given):
     if given.shape[0] != x.shape[-1]:
         raise RuntimeError("incompatible numbers of samples and " + name)
     if name == "fweights" and given.dtype.kind not in "iu":
-        raise TypeError("fweights must be integer.")
+        raise DTypeError(f"cov: fweights must be integer. They are {given.dtype}.")
 
 
 def corrcoef(x, y=None, rowvar=True, dtype=None):
@@ -366,7 +368,7 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     _need_inexact("corrcoef", dtype)
     x, y = asarray(x, dtype), None if y is None else asarray(y, dtype)
     if x.ndim > 2 or (y is not None and y.ndim > 2):
-        raise ValueError(f"corrcoef: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
+        raise ShapeError(f"corrcoef: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
     return _core.tn.corrcoef(*((x,) if y is None else (x, y)), columns=not rowvar)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._checks import whole
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._shapes import _axes, _axis, ravel
@@ -31,9 +32,9 @@ def _need_mask(where):
         raise _core.OptionError(f"where must be None or a boolean array; got where.dtype={asarray(where).dtype}.")
 
 
-def _need_number(initial):
+def _need_number(name, initial):
     if initial is not None and np.ndim(initial):
-        raise ValueError(f"initial value must be a scalar. Got array of shape {np.shape(initial)}")
+        raise ShapeError(f"{name}: initial value must be a scalar. Got array of shape {np.shape(initial)}")
 
 
 def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers):
@@ -45,7 +46,7 @@ def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers):
     if initial is None and where is None:
         made = f(a, _axis_of(axis, a.ndim), keepdims=keepdims)
         return made if dtype is None else _core.convert(made, dtype)
-    _need_number(initial)
+    _need_number(f.__name__, initial)
     _need_mask(where)
     return f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
 
@@ -70,14 +71,14 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
 def _extreme(f, masked, a, axis, keepdims, initial, where, name):
     a = asarray(a)
     axes = _axis_of(axis, a.ndim)
-    _need_number(initial)
+    _need_number(name, initial)
     if initial is not None:
         _need_mask(where)
         return masked(a, axes, keepdims=keepdims, where=where, initial=initial)
     if where is not None:
-        raise ValueError(f"{name}: with `where` an initial value is needed.")
+        raise _core.OptionError(f"{name}: with `where` an initial value is needed.")
     if builtins.any(_core.same_size(a.shape[i], 0) for i in (range(a.ndim) if axes is None else axes)):
-        raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        raise ShapeError(f"zero-size array to reduction operation {name} which has no identity")
     return f(a, axes, keepdims=keepdims)
 
 
@@ -117,7 +118,7 @@ def _arg(f, a, axis, keepdims):
     a = asarray(a)
     axis = None if axis is None else _axis(axis, a.ndim)
     if a.size == 0 and (axis is None or a.shape[axis] == 0):
-        raise ValueError("attempt to get argmax of an empty sequence")
+        raise ShapeError(f"attempt to get {f.__name__.removeprefix('nan')} of an empty sequence. Its shape is {a.shape}.")
     made = _core.convert(f(a, None if axis is None else [axis], keepdims=bool(keepdims) and axis is not None),
                          _dtypes.default("i"))
     return _core.tn.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
@@ -156,7 +157,7 @@ def _spread(f, a, axis, dtype, ddof, keepdims, where, mean, correction=None):
     if dtype is not None:
         wanted = _core.canonical_dtype(dtype)
         if a.dtype.kind == "c" and wanted.kind != "c":
-            raise ValueError(f"var: of {a.dtype} in dtype {wanted}, which has no imaginary parts: take real() of it, or of the result.")
+            raise DTypeError(f"var: of {a.dtype} in dtype {wanted}, which has no imaginary parts: take real() of it, or of the result.")
         a = _core.convert(a, wanted)
     _need_mask(where)
     made = f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, mean=mean, ddof=ddof if correction is None else correction)
@@ -180,7 +181,7 @@ def ptp(a, axis=None, out=None, keepdims=False):
     return _core.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def _of_elements(weights, a, axis):
+def _of_elements(name, weights, a, axis):
     """Weights of the elements along an axis, or several, as those of all elements."""
     if weights.shape == a.shape:
         return weights
@@ -189,7 +190,8 @@ def _of_elements(weights, a, axis):
         order = [int(k) for k in np.argsort(axes)]
         return _core.tn.reshape(_core.tn.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
     if axis is None or isinstance(axis, (tuple, list)) or weights.ndim != 1:
-        raise ValueError("weights have the array's shape, or one axis, which `axis` names.")
+        raise ShapeError(f"{name}: weights have the array's shape, or one axis, which `axis` names. "
+                         f"Their shape is {weights.shape}, the array's {a.shape}, and axis={axis}.")
     return _core.tn.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
 
 
@@ -200,7 +202,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         made = mean(a, axis, keepdims=keepdims)
         total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
         return (made, total) if returned else made
-    made = _core.tn.weighted_mean(a, _of_elements(asarray(weights), a, axis), _axis_of(axis, a.ndim), keepdims=keepdims)
+    made = _core.tn.weighted_mean(a, _of_elements("average", asarray(weights), a, axis), _axis_of(axis, a.ndim), keepdims=keepdims)
     return made if returned else made[0]
 
 
@@ -215,7 +217,7 @@ def _without_nan(f, of_all, a, axis, dtype, keepdims, initial, where):
     a = asarray(a)
     if _has_no_nan(a):
         return of_all(a, axis, dtype, None, keepdims, initial, where)
-    _need_number(initial)
+    _need_number(f.__name__, initial)
     _need_mask(where)
     return f(a, _axis_of(axis, a.ndim), keepdims=keepdims, where=where, initial=initial, dtype=dtype)
 
@@ -316,7 +318,7 @@ def _with_initial(f, x, axis, dtype, include_initial, unit):
     x = asarray(x)
     if axis is None:
         if x.ndim != 1:
-            raise ValueError("cumulative_sum: `axis` is needed of arrays with more axes than one.")
+            raise ShapeError(f"cumulative_{f.__name__.removeprefix('cum')}: `axis` is needed of arrays with more axes than one.")
         axis = 0
     made = f(x, axis, dtype)
     if not include_initial:
@@ -355,7 +357,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 def _ordered(a):
     a = asarray(a)
     if a.dtype.kind == "c":
-        raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
+        raise DTypeError("quantile does not support complex input, as the operation is poorly defined.")
     return a
 
 
@@ -375,7 +377,7 @@ def _quantile(f, a, q, axis, method, keepdims, weights):
     if weights is not None:
         if method != "inverted_cdf":
             raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
-        weights = _of_elements(asarray(weights), a, axis)
+        weights = _of_elements("quantile", asarray(weights), a, axis)
     return f(a, asarray(q), _axis_of(axis, a.ndim), keepdims=keepdims, method=method, weights=weights)
 
 
@@ -402,7 +404,7 @@ def bincount(x, weights=None, minlength=0, *, length=None):
     """How often each number occurs, or the sum of its weights. `length` says of how many numbers in a compiled function."""
     x = asarray(x)
     if x.ndim != 1:
-        raise ValueError("only 1-dimensional input supported.")
+        raise ShapeError(f"bincount: only 1-dimensional input supported. Its shape is {x.shape}.")
     if length is None:
         length = builtins.max(operator.index(minlength), (int(_core.tn.order.largest(x)) + 1) if x.size > 0 else 0)
     made = _core.tn.bincount(x, weights=None if weights is None else asarray(weights), length=length)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon._core import Array
-from tenon.errors import ShapeError
+from tenon.errors import ShapeError, TreeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray
 
@@ -56,7 +56,7 @@ def _axes(axes, rank):
     axes = axes if isinstance(axes, (tuple, list)) or np.ndim(axes) == 1 else (axes,)
     made = [_axis(a, rank) for a in axes]
     if len({*made}) != len(made):
-        raise ValueError("an axis is named twice")
+        raise ShapeError(f"an axis is named twice: {tuple(map(operator.index, axes))} of {rank} axes")
     return made
 
 
@@ -78,7 +78,7 @@ def transpose(a, axes=None):
     """The axes in another order; reversed where none is given."""
     a = asarray(a)
     if axes is not None and len({i % builtins.max(a.ndim, 1) for i in map(operator.index, axes)}) != len(axes):
-        raise TypeError(f"transpose: the axes {tuple(axes)} are no permutation.")
+        raise ShapeError(f"transpose: the axes {tuple(axes)} are no permutation.")
     return a.T if axes is None else _core.tn.transpose(a, _axes(axes, a.ndim))
 
 
@@ -109,7 +109,8 @@ def moveaxis(a, source, destination):
     a = asarray(a)
     source, destination = _axes(source, a.ndim), _axes(destination, a.ndim)
     if len(source) != len(destination):
-        raise ValueError("Inconsistent number of elements: source and destination name as many axes.")
+        raise ShapeError("moveaxis: Inconsistent number of elements: source and destination name as many axes. "
+                         f"They are {source} and {destination}.")
     order = [i for i in range(a.ndim) if i not in source]
     for to, at in sorted(zip(destination, source)):
         order.insert(to, at)
@@ -187,7 +188,7 @@ def concatenate(arrays, axis=0, dtype=None):
     if isinstance(arrays, (Array, np.ndarray)):
         arrays = list(arrays)
     if len(arrays) == 0:
-        raise ValueError("Need at least one array to concatenate.")
+        raise ShapeError("concatenate: Need at least one array to concatenate.")
     parts = _of_one_dtype(arrays, dtype)
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
@@ -204,7 +205,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
     if isinstance(arrays, (Array, np.ndarray)):
         arrays = list(arrays)
     if len(arrays) == 0:
-        raise ValueError("Need at least one array to stack.")
+        raise ShapeError("stack: Need at least one array to stack.")
     parts = _of_one_dtype(arrays, dtype)
     return _core.with_weak(_core.tn.stack(parts, _axis(axis, parts[0].ndim + 1)), dtype is None and _dtypes._meet(arrays)[1])
 
@@ -241,12 +242,12 @@ def block(arrays):
 
     def depth(x):
         if isinstance(x, list) and not x:
-            raise ValueError("List depths are mismatched: a list is empty.")
+            raise TreeError("block: List depths are mismatched: a list is empty.")
         if not isinstance(x, list):
             return 0
         depths = {depth(e) for e in x}
         if len(depths) > 1:
-            raise ValueError("List depths are mismatched.")
+            raise TreeError(f"block: List depths are mismatched. There are {sorted(depths)}.")
         return 1 + depths.pop()
 
     levels = depth(arrays)
@@ -280,12 +281,13 @@ def _whole(x):
 
 
 def _bounds(n, indices_or_sections, equal):
+    name = "split" if equal else "array_split"
     if not _sizes.is_shape(indices_or_sections):
         parts = operator.index(_whole(indices_or_sections))
         if parts <= 0:
-            raise ValueError("number sections must be larger than 0.")
+            raise _core.OptionError(f"{name}: number sections must be larger than 0. It is {parts}.")
         if equal and _core.same_size(n % parts, 0) is False:
-            raise ValueError("array split does not result in an equal division")
+            raise ShapeError(f"{name}: array split does not result in an equal division: {n} elements in {parts} parts")
         # The first parts have one element more, as many as are left over.
         return [n // parts * i + (0 if equal else _core.min_size(n % parts, i)) for i in range(parts + 1)]
     return [0, *map(_whole, indices_or_sections), n]

@@ -4,6 +4,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._checks import whole
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis, ravel
@@ -51,7 +52,7 @@ def lexsort(keys, axis=-1):
     """Where the elements are in the order of the last key, then of the one before, and so on."""
     keys = [asarray(k) for k in keys]
     if not keys:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise ShapeError("need sequence of keys with len > 0 in lexsort")
     axis = _axis(axis, keys[0].ndim)
     at = _core.tn.iota(_dtypes.default("i"), keys[0].shape, axis)
     return _core.tn.sort_together([*keys[::-1], at], len(keys), axis)[-1]
@@ -77,7 +78,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     """
     a, v = asarray(a), asarray(v)
     if a.ndim != 1:
-        raise ValueError(f"a should be 1-dimensional; got {a.ndim} axes.")
+        raise ShapeError(f"searchsorted: a should be 1-dimensional; got {a.ndim} axes.")
     if side not in ("left", "right"):
         raise _core.OptionError(f"{side!r} is an invalid value for keyword 'side'")
     if sorter is not None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._repeated import repeated
+from tenon.errors import ShapeError
 from tenon.numpy import _elementwise, _reductions
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._functions import vectorize
@@ -53,12 +54,12 @@ class ufunc:  # noqa: N801
     def __call__(self, *args):
         """The function of each element."""
         if len(args) != self.nin:
-            raise TypeError(f"{self.__name__} takes {self.nin} arguments, not {len(args)}.")
+            raise _core.OptionError(f"{self.__name__} takes {self.nin} arguments, not {len(args)}.")
         return self._call(*map(asarray, args))
 
     def _need_two(self, method):
         if self.nin != 2 or self.nout != 1:
-            raise ValueError(f"{method} is of functions of two elements with one result.")
+            raise _core.OptionError(f"{self.__name__}.{method}: {method} is of functions of two elements with one result.")
 
     def _fold(self, start, elements, counts):
         """(the last, all) of f(f(start, element 0), element 1), …; elements that do not count are left out."""
@@ -75,15 +76,15 @@ class ufunc:  # noqa: N801
         self._need_two("reduce")
         a = asarray(a, dtype)
         if where is not None and initial is None and self.identity is None:
-            raise ValueError(f"reduction operation {self.__name__} does not have an identity, so to use a where mask "
-                             "one has to specify 'initial'.")
+            raise _core.OptionError(f"reduction operation {self.__name__} does not have an identity, so to use a where mask "
+                                    "one has to specify 'initial'.")
         counts = full((), True, "bool") if where is None else asarray(where)
         counts = _core.broadcast_to(counts, a.shape)
         kept = [1] * a.ndim if axis is None else [1 if i == _axis(axis, a.ndim) else n for i, n in enumerate(a.shape)]
         a, counts = (ravel(x) if axis is None else moveaxis(x, axis, 0) for x in (a, counts))
         start = self.identity if initial is None and (a.shape[0] == 0 or where is not None) else initial
         if start is None and a.shape[0] == 0:
-            raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+            raise ShapeError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         if start is None:
             start, a, counts = a[0], a[1:], counts[1:]
         made = self._fold(_core.broadcast_to(_core.convert(start, a.dtype), a.shape[1:]), a, counts)[0]

@@ -39,7 +39,7 @@ def gradient(f, *varargs, axis=None, edge_order=None):
     axes = list(range(f.ndim)) if axis is None else [_axis(a, f.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     spacing = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
     if len(spacing) != len(axes):
-        raise TypeError("gradient: a distance for all axes, or one for each.")
+        raise ShapeError(f"gradient: a distance for all axes, or one for each. There are {len(spacing)} of {len(axes)} axes.")
     made = [_core.tn.gradient(f, a, h if np.ndim(h) == 0 else asarray(h)) for a, h in zip(axes, spacing)]
     return made[0] if len(made) == 1 else made
 

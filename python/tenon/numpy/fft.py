@@ -5,6 +5,7 @@ Real numbers become c64 (c128 of f64). `norm` says what multiplies: "backward", 
 """
 
 from tenon import _core, _repeated
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axes
@@ -24,7 +25,7 @@ def _along_many(name, x, s, axes, norm):
     if axes is not None:
         axes = _given_once(name, axes, x.ndim)
     if s is not None and axes is not None and len(s) != len(axes):
-        raise ValueError("Shape and axes have different lengths.")
+        raise ShapeError(f"fft.{name}: Shape and axes have different lengths. s={tuple(s)} and axes={tuple(axes)}.")
     return getattr(_core.tn.fft, name)(x, s=s, axes=axes, norm=norm)
 
 

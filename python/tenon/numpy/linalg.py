@@ -5,6 +5,7 @@ import operator
 from typing import Any, NamedTuple
 
 from tenon import _core, _repeated
+from tenon.errors import ShapeError
 from tenon.numpy._creation import asarray, eye
 from tenon.numpy import _dtypes, _indexing, _products, _sorting
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
@@ -52,7 +53,7 @@ def trace(x, /, *, offset=0, dtype=None):
 def _square(a, name):
     a = _core.to_inexact(asarray(a))
     if a.ndim < 2 or _core.same_size(a.shape[-1], a.shape[-2]) is False:
-        raise ValueError(f"Argument to {name}() must have shape [..., n, n], got {a.shape}")
+        raise ShapeError(f"Argument to {name}() must have shape [..., n, n], got {a.shape}")
     return a
 
 
@@ -263,11 +264,11 @@ def lstsq(a, b, rcond=None, *, numpy_resid=False):
     """
     a, b = asarray(a), asarray(b)
     if a.ndim != 2:
-        raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+        raise ShapeError(f"lstsq: {a.ndim}-dimensional array given. Array must be two-dimensional")
     if b.ndim not in (1, 2):
-        raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
+        raise ShapeError(f"lstsq: {b.ndim}-dimensional array given. Array must be one or two-dimensional")
     if _core.same_size(a.shape[0], b.shape[0]) is False:
-        raise ValueError("Leading dimensions of input arrays must match")
+        raise ShapeError(f"lstsq: Leading dimensions of input arrays must match. Their shapes are {a.shape} and {b.shape}.")
     x, residuals, rank, s = _core.tn.linalg.lstsq(a, b, rcond=rcond)
     if numpy_resid and (a.shape[0] <= a.shape[1] or int(rank) < a.shape[1]):
         residuals = residuals[:0]
@@ -283,9 +284,9 @@ def cond(x, p=None):
     """
     x = _core.to_inexact(asarray(x))
     if x.ndim < 2:
-        raise ValueError(f"cond: input array must be at least 2D; got {x.shape}")
+        raise ShapeError(f"cond: input array must be at least 2D; got {x.shape}")
     if 0 in x.shape[-2:]:
-        raise ValueError(f"cond: input array must not be empty; got {x.shape}")
+        raise ShapeError(f"cond: input array must not be empty; got {x.shape}")
     return _core.tn.linalg.cond(x if p in (None, 2, -2) else _square(x, "cond"), _order_of_matrices(2 if p is None else p))
 
 
@@ -302,7 +303,8 @@ def tensorsolve(a, b, axes=None):
     shape = a.shape[b.ndim:]
     n = math.prod(shape)
     if _core.same_size(a.size, n * n) is False or _core.same_size(b.size, n) is False:
-        raise ValueError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+        raise ShapeError("tensorsolve: Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim]). "
+                         f"Their shapes are {a.shape} and {b.shape}.")
     return _core.tn.reshape(_core.tn.solve(_core.tn.reshape(a, (n, n)), _core.tn.reshape(b, (-1,))), shape)
 
 
@@ -318,7 +320,7 @@ def tensorinv(a, ind=2):
     outer_, inner_ = a.shape[:ind], a.shape[ind:]
     n = math.prod(inner_)
     if _core.same_size(math.prod(outer_), n) is False:
-        raise ValueError("product of axes before `ind` must equal the product of those behind it, not of "
+        raise ShapeError("tensorinv: product of axes before `ind` must equal the product of those behind it, not of "
                          f"{outer_} and {inner_}.")
     return _core.tn.reshape(inv(_core.tn.reshape(a, (n, n))), inner_ + outer_)
 

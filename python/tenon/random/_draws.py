@@ -8,7 +8,7 @@ import numpy as np
 from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon._transforms import jit
-from tenon.errors import DTypeError
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
 
@@ -36,10 +36,10 @@ def key(seed, *, impl=None):
     if hasattr(seed, "dtype"):
         seed = tnp.asarray(seed)
         if seed.ndim:
-            raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
+            raise ShapeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
         return _random.key(seed, impl)
     if not hasattr(seed, "__index__"):
-        raise TypeError(f"random.key: the seed is an integer, not {seed!r}.")
+        raise DTypeError(f"random.key: the seed is an integer, not {seed!r}.")
     seed = seed.__index__()
     if not -2 ** 63 <= seed < 2 ** 63:
         raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
@@ -72,7 +72,7 @@ def wrap_key_data(key_bits_array, *, impl=None):
     increment, which counts as odd, the upper ones first."""
     made, words = tnp.asarray(key_bits_array, dtype="uint32"), _WORDS[_generator(impl)]
     if impl is not None and made.shape[-1:] != (words,):
-        raise ValueError(f"random.wrap_key_data: keys of {impl} have {words} numbers, and the shape is {made.shape}.")
+        raise ShapeError(f"random.wrap_key_data: keys of {impl} have {words} numbers, and the shape is {made.shape}.")
     return made
 
 
@@ -202,7 +202,7 @@ def _parameters(name, dtype, *parameters):
     dtype = _real(dtype)
     for p in parameters:
         if _dtypes.result_type(p, dtype) != dtype:
-            raise ValueError(f"In arguments to {name}, cannot safely cast argument of type {_dtypes.result_type(p)} to {dtype}")
+            raise DTypeError(f"In arguments to {name}, cannot safely cast argument of type {_dtypes.result_type(p)} to {dtype}")
     return [_core.convert(p, dtype) for p in parameters]
 
 
@@ -363,7 +363,7 @@ def _permuted(key, x, axis, independent):
 def permutation(key, x, axis=0, independent=False):
     """The elements along an axis in another order; of an int, its range."""
     if not isinstance(x, _core.Dim) and np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
-        raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
+        raise DTypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
     if isinstance(x, _core.Dim) or np.ndim(x) == 0:
         n, _ = _sizes.size(x), _axis(axis, 1)
         return of_many(_random.permutation, n, (key,), n, _dtypes.default("i"))

@@ -77,7 +77,7 @@ def beta(key, a, b, shape=None, dtype=None):
 def dirichlet(key, alpha, shape=None, dtype=None):
     """Vectors of positive numbers whose sum is 1, of density Π xₖ^(alphaₖ - 1) / B(alpha)."""
     if np.ndim(alpha) < 1:
-        raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
+        raise ShapeError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
     dtype, (*batch, n) = _real("dirichlet", dtype), np.shape(alpha)
     shape = tuple(batch) if shape is None else _wide("dirichlet", shape, np.zeros(batch))
     alpha = _core.broadcast_to(*_draws._converted("dirichlet", dtype, alpha), (*shape, n))

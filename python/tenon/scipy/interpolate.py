@@ -3,6 +3,7 @@
 import numpy as np
 
 from tenon import _core
+from tenon.errors import DTypeError, ShapeError
 from tenon.numpy import asarray, broadcast_arrays, issubdtype, reshape, stack
 from tenon.tree_util import register_pytree_node
 
@@ -31,11 +32,11 @@ class RegularGridInterpolator:
         self.bounds_error = bounds_error
         values = _core.to_inexact(asarray(values))
         if len(points) > values.ndim:
-            raise ValueError(f"RegularGridInterpolator: {len(points)} vectors of points, and values of {values.ndim} axes.")
+            raise ShapeError(f"RegularGridInterpolator: {len(points)} vectors of points, and values of {values.ndim} axes.")
         if fill_value is not None:
             fill_value = asarray(fill_value)
             if fill_value.dtype.kind == "c" and not issubdtype(values.dtype, np.complexfloating):
-                raise ValueError("RegularGridInterpolator: fill_value is complex, the values are not.")
+                raise DTypeError("RegularGridInterpolator: fill_value is complex, the values are not.")
         self.fill_value = fill_value
         self.grid = tuple(asarray(p) for p in points)
         self.values = values

@@ -9,6 +9,7 @@ from tenon._library.special import (  # noqa: F401
     bernoulli, beta, betainc, betaln, boxcox, boxcox1p, dawsn, digamma, digamma as psi, entr, erfcx, exp1, expi, expn, fresnel, gamma,
     gammainc, gammaincc, gammasgn, hyp1f1, hyp2f1, i0, i0e, i1, i1e, kl_div, lgamma as gammaln, loggamma, logit, multigammaln, ndtr,
     ndtri, owens_t, poch, polygamma, rel_entr, sici, spence, wofz, xlog1py, xlogy, zeta)
+from tenon.errors import ConcretizationError
 from tenon.lax import erf, erf_inv as erfinv, erfc, logistic as expit  # noqa: F401
 from tenon.nn import log_softmax, logsumexp, softmax  # noqa: F401
 
@@ -63,7 +64,7 @@ def sph_harm_y(n, m, theta, phi, diff_n=None, n_max=None):
         raise NotImplementedError("sph_harm_y: diff_n is not here; take the derivative with tenon.jvp or tenon.jacfwd.")
     if n_max is None:
         if isinstance(n, _core.Array) and _core.is_traced(n):
-            raise TypeError("sph_harm_y: n is traced and its largest value not known; give n_max, the largest degree.")
+            raise ConcretizationError("sph_harm_y: n is traced and its largest value not known; give n_max, the largest degree.")
         n_max = max(int(np.max(np.asarray(n), initial=0)), 0)
     return _core.tn.special.sph_harm_y(n, m, theta, phi, operator.index(n_max))
 

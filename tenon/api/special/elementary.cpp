@@ -95,7 +95,9 @@ Array asinh_of(In in) {
 Array acosh_of(In in) {
   const Array& x = in[0];
   const Array far = is_far(x), above = where(far, 2.0, x) - 1.0;
-  const Array made = log1p(above + sqrt(above * above + 2.0 * above));
+  // The root is the larger term: what their sum rounds off is known.
+  const Array root = sqrt(above * above + 2.0 * above), both = above + root, rest = above - (both - root);
+  const Array made = log1p(both) + rest / (1.0 + both);
   return where(far, log_of_twice(where(far, x, 1.0)), where(x < 1.0, nan, made));
 }
 Array atanh_of(In in) {

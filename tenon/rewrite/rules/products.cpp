@@ -260,7 +260,7 @@ MaybeArray reordered(const Match& m) {
   return {};
 }
 
-// Numbers that an operand is multiplied with scale the other one, or the result, where these have at most half as many
+// Numbers that an operand is multiplied with scale the other one, or the result, where these have less than half as many
 // elements.
 MaybeArray scaled_where_it_is_less(const Match& m) {
   const Eqn& root = *m.maker(m.root());
@@ -273,7 +273,7 @@ MaybeArray scaled_where_it_is_less(const Match& m) {
   for (const std::size_t at : {0u, 1u}) {
     const auto elements = [](const Array& x) { return x.shape().elements().value(); };
     const bool by_result = elements(m.root()) <= elements(m[1 - at]);
-    if (2 * elements(by_result ? m.root() : m[1 - at]) > elements(m[at])) continue;
+    if (2 * elements(by_result ? m.root() : m[1 - at]) >= elements(m[at])) continue;
     Array inner = m[at];
     std::vector<Scale> scales;
     while (m.reads(inner) == 1) {

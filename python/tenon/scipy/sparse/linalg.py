@@ -28,7 +28,7 @@ def _operator(name, what, given):
     if isinstance(given, (_core.Array, np.ndarray)):
         return asarray(given)
     if not hasattr(given, "__matmul__"):
-        raise TypeError(f"{name}: {what}, a linear operator must be either a function or ndarray, not a {type(given).__name__}.")
+        raise _core.OptionError(f"{name}: {what}, a linear operator must be either a function or ndarray, not a {type(given).__name__}.")
     return functools.partial(operator.matmul, given)
 
 

@@ -3,6 +3,7 @@
 import typing
 
 from tenon import _core
+from tenon.errors import ShapeError
 from tenon.numpy import array, asarray, concatenate
 
 __all__ = ["Rotation", "Slerp"]
@@ -61,12 +62,12 @@ class Rotation(typing.NamedTuple):
 
     def __getitem__(self, indexer):
         if self.single:
-            raise TypeError("Rotation: one rotation has no elements.")
+            raise ShapeError("Rotation: one rotation has no elements.")
         return Rotation(self.quat[indexer])
 
     def __len__(self):
         if self.single:
-            raise TypeError("Rotation: one rotation has no length.")
+            raise ShapeError("Rotation: one rotation has no length.")
         return self.quat.shape[0]
 
     def __mul__(self, other):
@@ -126,17 +127,17 @@ class Slerp(typing.NamedTuple):
     @classmethod
     def init(cls, times, rotations):
         if not isinstance(rotations, Rotation):
-            raise TypeError("Slerp.init: rotations are a Rotation.")
+            raise _core.OptionError(f"Slerp.init: rotations are a Rotation, not {rotations!r:.60}.")
         if rotations.single or len(rotations) == 1:
-            raise ValueError("Slerp.init: there are at least two rotations.")
+            raise ShapeError("Slerp.init: there are at least two rotations.")
         times = asarray(times)
         if times.ndim != 1 or times.shape[0] != len(rotations):
-            raise ValueError(f"Slerp.init: times of shape {times.shape} for {len(rotations)} rotations; there is one each.")
+            raise ShapeError(f"Slerp.init: times of shape {times.shape} for {len(rotations)} rotations; there is one each.")
         times, steps, first, rotvecs = _core.slerp_init(times, rotations.quat)
         return cls(times, steps, Rotation(first), rotvecs)
 
     def __call__(self, times):
         at = asarray(times, dtype=self.times.dtype)
         if at.ndim > 1:
-            raise ValueError("Slerp: times are one number or a vector.")
+            raise ShapeError(f"Slerp: times are one number or a vector. Their shape is {at.shape}.")
         return Rotation(_core.slerp(self.times, self.timedelta, self.rotations.quat, self.rotvecs, at))
