@@ -28,6 +28,7 @@
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/divide_concatenations.h"
+#include "tenon/rewrite/divide_steps.h"
 #include "tenon/rewrite/fold_tables.h"
 #include "tenon/rewrite/fuse_loops.h"
 #include "tenon/rewrite/hoist_invariants.h"
@@ -68,6 +69,8 @@ std::span<const ProgramPass> compile_passes() {
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
         {"delay_splits", "reshapes that divide the steps of a loop, behind what reads them", delay_splits},
+        {"divide_steps", "loops whose outputs are reduced over windows of their steps, as loops of loops",
+         divide_steps},
         {"stack_updates", "rows that a loop writes one after the other as a stack of what its steps give",
          stack_updates},
         {"divide_concatenations", "reductions of what a loop stacks beside other arrays, as reductions of each",

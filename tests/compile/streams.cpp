@@ -246,6 +246,33 @@ const StreamedCase streamed_cases[]{
        const Array some = stream_of(h, xs)(slice(1, none, 2));
        return sum(square(diff(some, 1, 0)) * xs(slice(2, none, 2)), 0) + convert(argmax(some, 0), DType::f64);
      }},
+    {"OfWindows",  // of three steps each
+     [](const Array& h, const Array& xs) {
+       const Array windows = reshape(square(stream_of(h, xs)), {stream_steps / 3, 3, stream_rows, stream_width});
+       return mean(windows, 1) + amax(windows, Axes{1, 3}.keepdims())(all, 0);
+     },
+     false},
+    {"OfWindowsAndOfAllSteps",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(h, sin(xs), {.reverse = true});
+       return var(reshape(ys, {stream_steps / 4, 4, stream_rows, stream_width}), 1) + sum(abs(ys), 0);
+     },
+     false},
+    {"OfTheInnerOfTwoLoops",
+     [](const Array& h, const Array& xs) {
+       const auto chunk = [](const Array& c, const Array& x) {
+         const auto [last, ys] = scan(sine_step, c, x);
+         return std::pair(last, logsumexp(ys, 0));
+       };
+       return scan(chunk, h, reshape(xs, {3, stream_steps / 3, stream_rows, stream_width})).second;
+     },
+     false},
+    {"OfWindowsOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto of = [](const Array& ys) { return sum(reshape(ys, {stream_steps / 2, 2, stream_width}), 1); };
+       return of_lanes(of, h, xs);
+     },
+     false},
     {"MaskedBySteps",
      [](const Array& h, const Array& xs) {
        const Array mask = sum(xs, {1, 2}) > 0.0;

@@ -181,6 +181,7 @@ TEST(Scores, OfHalves) {
     const Array q = drawn(1, {5, 300, 32}, dtype), k = drawn(2, {5, 400, 32}, dtype), v = drawn(3, {5, 400, 32}, dtype);
     expect_as_evaluated(of, q, k, v, 5 * 300 * 400);
     expect_as_evaluated(gradient_of_squares(of), q, k, v, 5 * 300 * 400);
+    if (fuzzing::is_repetition()) break;  // the evaluator takes long for halves
     const Array q1 = drawn(1, {1801, 24}, dtype), k1 = drawn(2, {700, 24}, dtype), v1 = drawn(3, {700, 20}, dtype);
     expect_as_evaluated(of_one_head, q1, k1, v1, 1801 * 700);
     expect_as_evaluated(gradient_of_squares(of_one_head), q1, k1, v1, 1801 * 700);
