@@ -58,6 +58,7 @@ class OfSource {
            bool rows, const std::map<Var, Array>& whole, Points points)
       : program_(program),
         maker_(maker),
+        plan_(plan),
         source_(source),
         rows_(rows),
         parts_(program, maker, plan.sources, plan.zero_with, source, rows),
@@ -99,7 +100,7 @@ class OfSource {
       inputs.push_back(batched[k] ? type_of_one(operands[k].type()) : operands[k].type());
     }
     const TraceResult made = traced(ends, body, leaves, inputs);
-    Arrays values = rows_ ? by_rows(made, batched, shares, std::move(operands))
+    Arrays values = rows_ ? by_rows(made, ends, batched, shares, std::move(operands))
                           : inline_program(*vmap(made.program, batched, Mask(ends.size(), true), points_.count()),
                                            made.sizes, operands);
     for (std::size_t k = 0; k < ends.size(); ++k) values[k] = finished(*ends[k], values[k]);
@@ -163,19 +164,78 @@ class OfSource {
   }
 
   Dim lanes() const { return floor_div(points_.count(), points_.shape[0]); }
-  // A loop over the first axis of the points, whose steps have lanes along the others.
-  Arrays by_rows(const TraceResult& made, const Mask& batched, const std::vector<Share>& shares,
-                 Arrays operands) const {
-    LoopParams p{.body = made.program, .length = points_.shape[0], .body_sizes = made.sizes};
+  // A loop over the first axis of the points, several rows a step, with lanes along the others. What is summed over the
+  // rows is summed in the steps, for the loop to go on with.
+  Arrays by_rows(const TraceResult& made, const std::vector<const PointEnd*>& ends, const Mask& batched,
+                 const std::vector<Share>& shares, Arrays operands) const {
+    const std::int64_t count = points_.shape[0].value(), together = rows_a_step(count);
+    LoopParams p;
+    p.length = count / together;
     p.consts = static_cast<std::int64_t>(shares.size()) - std::ranges::count(shares, Share::each);
-    if (has_lanes()) {
-      p.body = vmap(made.program, batched, Mask(made.program->outputs().size(), true), lanes());
-      for (std::size_t k = 0; k < operands.size(); ++k)
-        if (shares[k] == Share::each)
-          operands[k] = reshape(
-              operands[k], operands[k].shape().without_axis(0).with_axis(0, lanes()).with_axis(0, points_.shape[0]));
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (shares[k] == Share::each)
+        operands[k] = reshape(
+            operands[k], operands[k].shape().without_axis(0).with_axis(0, together * lanes()).with_axis(0, *p.length));
+    std::vector<Type> types;
+    for (const Array& x : operands) types.push_back(x.type());
+    const TraceResult step = several_rows(made, ends, batched, shares, together, body_input_types(p, types));
+    p.body = step.program;
+    p.body_sizes = step.sizes;
+    Arrays values = loop(p, operands);
+    for (std::size_t k = 0; k < ends.size(); ++k)
+      if (!sums_rows(*ends[k])) {
+        const Shape rest = values[k].shape().without_axis(0).without_axis(0);
+        values[k] = reshape(values[k], rest.with_axis(0, count));
+      }
+    return values;
+  }
+  TraceResult several_rows(const TraceResult& made, const std::vector<const PointEnd*>& ends, const Mask& batched,
+                           const std::vector<Share>& shares, std::int64_t together,
+                           const std::vector<Type>& types) const {
+    Scope scope;
+    Arrays given;
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      Array x = scope.input(types[k]);
+      if (shares[k] == Share::lanes) {  // for each of the rows
+        std::vector<std::int64_t> dims(x.rank());
+        std::iota(dims.begin(), dims.end(), 1);
+        const Shape rest = x.shape().without_axis(0);
+        x = reshape(broadcast_in_dim(x, x.shape().with_axis(0, together), dims), rest.with_axis(0, together * lanes()));
+      }
+      given.push_back(std::move(x));
     }
-    return loop(p, operands);
+    Arrays values =
+        inline_program(*vmap(made.program, batched, Mask(ends.size(), true), together * lanes()), made.sizes, given);
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      Shape shape = values[k].shape().without_axis(0);
+      if (has_lanes()) shape = shape.with_axis(0, lanes());
+      values[k] = reshape(values[k], shape.with_axis(0, together));
+      if (sums_rows(*ends[k])) values[k] = sum(values[k], Axes(0));
+    }
+    return scope.finish(values, "rows");
+  }
+  // Of which the elements of pairs stay in the second-level cache.
+  std::int64_t rows_a_step(std::int64_t count) const {
+    constexpr double pairs = 1 << 17;
+    const double row = plan_.sources[source_].pairs / static_cast<double>(count);
+    for (std::int64_t rows = std::min<std::int64_t>(count, static_cast<std::int64_t>(pairs / row)); rows > 1; --rows)
+      if (count % rows == 0) return rows;
+    return 1;
+  }
+  // Labels of the axes of an end's result.
+  std::vector<std::int64_t> wanted(const PointEnd& end) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const PointLabels& labels = end.of.at(source_).labels;
+    const auto form = reduction_of(eqn, program_);
+    const std::size_t all = form ? labels.size() : ProductAxes(program_, eqn).summed;
+    std::vector<std::int64_t> wanted;
+    for (std::size_t axis = 0; axis < all; ++axis)
+      if (!form || std::ranges::count(form->axes, static_cast<std::int64_t>(axis)) == 0) wanted.push_back(labels[axis]);
+    return wanted;
+  }
+  bool sums_rows(const PointEnd& end) const {
+    return std::ranges::none_of(
+        wanted(end), [&](std::int64_t label) { return parts_.is_fixed(label) && points_.along[at(label)].axis == 0; });
   }
 
   // --- at one point ---
@@ -307,12 +367,7 @@ class OfSource {
       values = reshape(values, type.shape);
       return points_.fill ? where(points_.inside, values, Array(*points_.fill)) : values;
     }
-    const PointLabels& labels = end.of.at(source_).labels;
-    std::vector<std::int64_t> wanted;  // labels of the result's axes
-    const auto form = reduction_of(eqn, program_);
-    const std::size_t summed = form ? labels.size() : ProductAxes(program_, eqn).summed;
-    for (std::size_t axis = 0; axis < summed; ++axis)
-      if (!form || std::ranges::count(form->axes, static_cast<std::int64_t>(axis)) == 0) wanted.push_back(labels[axis]);
+    const std::vector<std::int64_t> wanted = this->wanted(end);
     std::vector<std::int64_t> own;  // labels that the result has
     for (const std::int64_t label : wanted)
       if (parts_.is_fixed(label)) own.push_back(label);
@@ -327,11 +382,12 @@ class OfSource {
       }
     }
     std::vector<Dim> sizes = points_.shape;
-    const std::size_t first = has_lanes() ? 2 : 1;
+    const bool summed = rows_ && sums_rows(end);  // in the steps, and now over these
+    if (summed) values = sum(values, Axes(0));
+    const std::size_t first = (has_lanes() ? 2 : 1) - summed;
     std::vector<Dim> beside(values.shape().dims().begin() + static_cast<std::ptrdiff_t>(first),
                             values.shape().dims().end());
-    if (first == 2 && !gone.empty() && gone[0] == 0) {  // a sum over the steps, as their loop takes it in
-      values = sum(values, Axes(0));
+    if (summed) {
       sizes.erase(sizes.begin()), gone.erase(gone.begin());
       for (std::int64_t& axis : gone) --axis;
     }
@@ -358,6 +414,7 @@ class OfSource {
 
   const Program& program_;
   const std::span<const std::size_t> maker_;
+  const PointPlan& plan_;
   const std::size_t source_;
   const bool rows_;
   const PointParts parts_;

@@ -13,10 +13,10 @@ namespace tenon {
 // transposes is computed there alone, and so is what lies beside it there; sums of terms that are of no points are
 // taken by themselves. A gather of few elements of an array that is made of far fewer computes these. Where an extremum
 // is attained several times, each such element has its part: a branch that is run where the two first elements of some
-// row are equal, or one is NaN, computes the rows one after the other. An array of the size of all pairs is stored in
-// neither. Sizes have to be known. Exactness: reassociates (reductions of Numerics::strict stay). A zero times what is
-// infinite or NaN elsewhere is left out. Time: eqns, and for each such reduction what it is made of, which is bounded.
-// The Program that is made reads, and computes, as many elements as there are points.
+// row are equal, or one is NaN, computes blocks of rows one after the other. An array of the size of all pairs is
+// stored in neither. Sizes have to be known. Exactness: reassociates (reductions of Numerics::strict stay). A zero
+// times what is infinite or NaN elsewhere is left out. Time: eqns, and for each such reduction what it is made of,
+// which is bounded. The Program that is made reads, and computes, as many elements as there are points.
 ProgramRef reduce_at_points(const ProgramRef& program);
 
 }  // namespace tenon
