@@ -407,6 +407,16 @@ bool PointParts::is_of_others(const PointPart& part) const {
   return part.linear && !zero_with_[part.v].contains(source_);
 }
 
+PointLabels PointParts::labels_of_product(const Eqn& eqn, const PointPart& part) const {
+  const ProductAxes product(program_, eqn);
+  PointLabels labels = part.labels;
+  labels.resize(product.sizes.size(), no_axis);
+  for (const std::size_t k : {0, 1})  // what a sum leaves out is of the point, too
+    if (const auto own = zero_with_[eqn.in[k]].find(source_); part.linear && own != zero_with_[eqn.in[k]].end())
+      for (std::size_t axis = 0; axis < own->second.size(); ++axis) labels[at(product.of[k][axis])] = own->second[axis];
+  return labels;
+}
+
 std::vector<PointPart> PointParts::operands_of_product(const Eqn& eqn, const PointLabels& labels, bool linear) const {
   const ProductAxes product(program_, eqn);
   std::vector<PointPart> operands;
@@ -449,11 +459,7 @@ std::optional<std::vector<PointPart>> PointParts::operands(const PointPart& part
       labels.insert(labels.begin() + axis, own != nullptr ? (*own)[at(axis)] : row ? sources_[source_].axis : no_axis);
     return of_first(std::move(labels));
   }
-  if (is_product(*eqn.op)) {
-    PointLabels labels = part.labels;
-    labels.resize(ProductAxes(program_, eqn).sizes.size(), no_axis);
-    return operands_of_product(eqn, labels, part.linear);
-  }
+  if (is_product(*eqn.op)) return operands_of_product(eqn, labels_of_product(eqn, part), part.linear);
   if (!is_elementwise(eqn)) return {};
   // Factors, and what chooses among terms, are not linear; nor are the operands of the comparison that is the source.
   const bool linear = part.linear && part.v != sources_[source_].v;

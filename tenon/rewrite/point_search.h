@@ -75,6 +75,8 @@ class PointParts {
   bool is_the_point(const PointPart& part) const { return !rows_ && part.v == sources_[source_].v; }
   // Nothing where it cannot be computed.
   std::optional<std::vector<PointPart>> operands(const PointPart& part) const;
+  // Labels of all axes of a product, those that it sums too, of which a part of the result is there.
+  PointLabels labels_of_product(const Eqn& eqn, const PointPart& part) const;
   std::vector<PointPart> operands_of_product(const Eqn& eqn, const PointLabels& labels, bool linear) const;
   // Adds what these parts need; false where something has to be read that is as large as all pairs.
   bool collect(std::vector<PointPart> open, PointBody& body) const;

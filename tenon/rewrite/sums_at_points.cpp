@@ -248,8 +248,7 @@ class OfSource {
       return broadcast_in_dim(arange(type.shape[at(*axis)], type.dtype), shape(part), {place_of(axes, *axis)});
     }
     if (is_product(*eqn.op)) {
-      PointLabels labels = part.labels;
-      labels.resize(ProductAxes(program_, eqn).sizes.size(), no_axis);
+      const PointLabels labels = parts_.labels_of_product(eqn, part);
       return product(eqn, labels, parts_.operands_of_product(eqn, labels, part.linear));
     }
     const std::vector<PointPart> from = *parts_.operands(part);

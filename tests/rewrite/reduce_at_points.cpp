@@ -156,6 +156,19 @@ TEST(PointsOfFewRows, WithNaN) {
   }
 }
 
+// What a product sums for each point is as large as all pairs, and summed in its turn.
+TEST(PointsOfFewRows, ThroughWideProducts) {
+  const auto drawn = [](std::int64_t rows, std::int64_t columns, double by) {
+    return sin(by * reshape(square(arange(rows * columns, DType::f64)), {rows, columns}));
+  };
+  const auto loss = [](Array x, Array keys, Array weights) {
+    return sum(amax(dot(sin(dot(x, weights)), transpose(keys)), 1));
+  };
+  const Array x = drawn(2000, 5, 0.37), keys = drawn(600, 80, 0.11), weights = drawn(5, 80, 0.23);
+  const Array want = jit(grad<2>(loss), {.numerics = Numerics::strict})(x, keys, weights);
+  EXPECT_LT(amax(abs(jit(grad<2>(loss))(x, keys, weights) - want)).item<double>(), 1e-10);
+}
+
 void expect_unchanged(const ProgramRef& p) { EXPECT_EQ(reduce_at_points(p)->hash(), p->hash()); }
 TEST(NotPoints, StrictNumerics) {
   ProgramParts parts = simplified(trace(grad<0, 1>(losses[0].second))(x0(), y0()))->parts();
