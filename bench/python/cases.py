@@ -345,7 +345,7 @@ def library(jx, full):
     yield "convolution", convolved, (normal(32, 3, 64, 64), 0.1 * normal(64, 3, 3, 3)), "jit"
 
 
-GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, points_of_pairs, elementwise, training,
-          compiling, tracing, library)
+GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, points_of_pairs, elementwise,
+          training, compiling, tracing, library)
 # What a ratio is to be at most.
 TARGETS = {"tracing a function of 1,000 ops": 0.1, "tracing ten calls of one compiled function of 100 ops": 0.1}

@@ -88,9 +88,6 @@ AxisNumbers places_before(const AxisNumbers& axes) {  // places…, channels, fe
   order.push_back(axes[0]);
   return order;
 }
-Array in_order(const Array& x, const AxisNumbers& order) {
-  return std::ranges::is_sorted(order) ? x : transpose(x, order);
-}
 
 void require_axes(std::string_view name, const AxisNumbers& axes, const Array& of) {
   AxisNumbers sorted = axes;
@@ -158,10 +155,10 @@ Array with_axes(const Array& y, const AxisNumbers& output) {
   AxisNumbers inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return in_order(y, inverse);
+  return transpose(y, inverse);
 }
 Array channels_behind(const Convolution& c, const Array& x) {
-  return c.layout.empty() ? x : in_order(x, places_between(c.layout));
+  return c.layout.empty() ? x : transpose(x, places_between(c.layout));
 }
 
 // Of the last two axes the channels of a group and the features, of which channels become features: [.., f/g,
@@ -336,7 +333,7 @@ Convolution prepared(std::string_view name, const Array& x, const Array& w, cons
   const std::size_t places = rank - 2;
   Convolution c{name,
                 x,
-                in_order(w, places_before(axes.weights)),
+                transpose(w, places_before(axes.weights)),
                 or_ones(name, options.strides, places, "strides"),
                 or_ones(name, options.input_dilation, places, "dilations of the input"),
                 or_ones(name, options.window_dilation, places, "dilations of the window"),
@@ -345,7 +342,7 @@ Convolution prepared(std::string_view name, const Array& x, const Array& w, cons
                 axes.output,
                 axes.input};
   if (options.batch_groups > 1) {
-    c.x = batch_as_channels(in_order(x, places_between(axes.input)), options.batch_groups, name);
+    c.x = batch_as_channels(transpose(x, places_between(axes.input)), options.batch_groups, name);
     c.groups = options.batch_groups, c.layout = {};
   }
   const Dim channels = c.x.shape()[c.channel_axis()], taken = c.w.shape()[rank - 2] * c.groups,

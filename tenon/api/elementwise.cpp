@@ -60,16 +60,20 @@ Array log_of_sum(Array (*power)(const Operand&), double log_base, const Array& x
   const auto smaller_share = [power](const Array& larger, const Array& a, const Array& b) {
     return power(where(larger, b - a, where((a == b) & !is_finite(a), 0, a - b)));
   };
-  const auto value = [=](const Array& a, const Array& b) {
-    const Array above = a > b, more = log1p(smaller_share(above, a, b));
+  const auto sum = [log_base](const Array& above, const Array& share, const Array& a, const Array& b) {
+    const Array more = log1p(share);
     return where(above, a, b) + (log_base == 1 ? more : more / log_base);
+  };
+  const auto value = [=](const Array& a, const Array& b) {
+    const Array above = a > b;
+    return sum(above, smaller_share(above, a, b), a, b);
   };
   const auto rule = [=](const Array& a, const Array& b, const Array& da, const Array& db) {
     const Array above = a > b, share = smaller_share(above, a, b);
     const Array larger = 1 / (1 + share), smaller = share * larger;
     // What has no share chooses its tangent away: an infinite one times 0 would be NaN.
     const Array of_larger = where(above, da, db), of_smaller = where(smaller == 0, 0, where(above, db, da));
-    return std::pair(value(a, b), of_larger * larger + of_smaller * smaller);
+    return std::pair(sum(above, share, a, b), of_larger * larger + of_smaller * smaller);
   };
   return custom_jvp(value, rule)(x, y);
 }

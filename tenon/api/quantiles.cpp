@@ -133,7 +133,7 @@ LastAxis with_last_axis(std::string_view name, const Array& x, const Axes& axes)
   }
   order.insert(order.end(), reduced.begin(), reduced.end());
   rows.push_back(count);
-  return {reshape(std::ranges::is_sorted(order) ? x : transpose(x, order), Shape(rows)), kept};
+  return {reshape(transpose(x, order), Shape(rows)), kept};
 }
 
 Array last_elements(const Array& x, const Dim& i) {

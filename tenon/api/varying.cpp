@@ -5,6 +5,7 @@
 
 #include "tenon/ops/lists/list_elements.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -18,15 +19,6 @@ std::vector<std::int64_t> varying_first(const Numbers& numbers) {
     for (std::size_t axis = 0; axis < numbers.size(); ++axis)
       if (numbers[axis].has_value() == varying) order.push_back(static_cast<std::int64_t>(axis));
   return order;
-}
-std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return back;
-}
-Array reordered(const Array& x, const std::vector<std::int64_t>& order) {
-  return std::ranges::is_sorted(order) ? x : transpose(x, order);
 }
 
 // The axes that vary, which come first, as one, and back.
@@ -81,7 +73,7 @@ Arrays VaryingSizes::pack(std::span<const Array> arrays) const {
         sizes[*number] = size_as_array(arrays[i].shape()[axis]);
     const auto varying =
         static_cast<std::size_t>(std::ranges::count_if(numbers_[i], &std::optional<std::size_t>::has_value));
-    values[i] = list_unstack(merged(reordered(arrays[i], varying_first(numbers_[i])), varying));
+    values[i] = list_unstack(merged(transpose(arrays[i], varying_first(numbers_[i])), varying));
   }
   for (const auto& size : sizes) values.push_back(*size);
   return values;
@@ -97,7 +89,8 @@ Arrays VaryingSizes::unpack(std::span<const Array> values) const {
     Dim rows = 1;
     for (const auto& number : numbers_[i])
       if (number) varying.push_back(sizes[*number]), rows = rows * sizes[*number];
-    arrays[i] = reordered(divided(list_stack(values[i], rows), varying), inverse(varying_first(numbers_[i])));
+    arrays[i] =
+        transpose(divided(list_stack(values[i], rows), varying), inverse_permutation(varying_first(numbers_[i])));
   }
   return arrays;
 }

@@ -1,10 +1,10 @@
 #include "tenon/rewrite/choose_scattered.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/adapt.h"
-#include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/elementwise/arithmetic.h"
@@ -25,8 +25,7 @@ std::int64_t fewest() { return blocks_are_small() ? 1 : 32; }
 std::optional<std::int64_t> axis_of_rows(const Program& program, std::span<const std::size_t> maker, const Eqn& eqn) {
   if (eqn.op != &scatter_op()) return {};
   const Type &x = program.type(eqn.in[0]), &indices = program.type(eqn.in[1]), &updates = program.type(eqn.in[2]);
-  const Eqn* number = filling_literal(program, maker, eqn.in[0]);
-  if (number == nullptr || literal_value(number->params).as_complex() != 0.0 || x.dtype == DType::bool_) return {};
+  if (!is_filled_with_zero(program, maker, eqn.in[0]) || x.dtype == DType::bool_) return {};
   const auto points = elements_added(eqn.params, x, indices);
   if (!points || !x.shape.known() || !updates.shape.known()) return {};
   std::optional<std::int64_t> rows;

@@ -108,10 +108,7 @@ class Comparisons {
     }
     return eqn != nullptr && counted_axis(*eqn) == axis;
   }
-  bool is_zero(Var v) const {
-    const Eqn* number = filling_literal(program_, maker_, v);
-    return number != nullptr && literal_value(number->params).as_complex() == 0.0;
-  }
+  bool is_zero(Var v) const { return is_filled_with_zero(program_, maker_, v); }
 
   const Program& program_;
   std::span<const std::size_t> maker_;

@@ -123,12 +123,8 @@ void bind_divided(const Eqn& eqn, const Windows& windows, Replay& replay) {
   outer.length = windows.count;
   Arrays operands = replay.operands(eqn);
   const auto first = static_cast<std::size_t>(inner.consts + inner.carries);
-  for (std::size_t k = first; k < operands.size(); ++k)
-    operands[k] = reshape(operands[k],
-                          operands[k].shape().without_axis(0).with_axis(0, windows.steps).with_axis(0, windows.count));
-  std::vector<Type> types;
-  for (const Array& x : operands) types.push_back(x.type());
-  const TraceResult body = window(inner, body_input_types(outer, types));
+  for (std::size_t k = first; k < operands.size(); ++k) operands[k] = by_turn(operands[k], windows.steps.value());
+  const TraceResult body = window(inner, body_input_types(outer, types_of(operands)));
   outer.body = body.program;
   outer.body_sizes = body.sizes;
   Arrays results = loop(outer, operands);

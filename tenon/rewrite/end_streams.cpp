@@ -1,7 +1,5 @@
 #include "tenon/rewrite/end_streams.h"
 
-#include <algorithm>
-
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/elementwise/arithmetic.h"
@@ -78,8 +76,7 @@ StreamStep product_step(const Program& program, const Eqn& eqn, const std::array
     axes.insert(axes.end(), free.begin(), free.end());
     axes.insert(axes.end(), summed.begin(), summed.end());
     if (steps[side]) axes = step_axes(*steps[side], axes);
-    const Array& x = parts[side];
-    return convert(std::ranges::is_sorted(axes) ? x : transpose(x, axes), dtype);
+    return convert(transpose(parts[side], axes), dtype);
   };
   Array a = ordered(0, form.batch_a, form.free_a, form.contract_a),
         b = ordered(1, form.batch_b, form.free_b, form.contract_b);

@@ -49,4 +49,9 @@ const Eqn* filling_literal(const Program& program, std::span<const std::size_t> 
   return eqn != nullptr && eqn->op == &literal_op() ? eqn : nullptr;
 }
 
+bool is_filled_with_zero(const Program& program, std::span<const std::size_t> maker, Var v) {
+  const Eqn* number = filling_literal(program, maker, v);
+  return number != nullptr && literal_value(number->params).as_complex() == 0.0;
+}
+
 }  // namespace tenon

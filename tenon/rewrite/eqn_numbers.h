@@ -18,6 +18,7 @@ inline constexpr std::size_t nowhere = ~std::size_t(0);
 std::vector<std::size_t> maker_numbers(const Program& program);
 // The literal that fills an array, if one does.
 const Eqn* filling_literal(const Program& program, std::span<const std::size_t> maker, Var v);
+bool is_filled_with_zero(const Program& program, std::span<const std::size_t> maker, Var v);
 // Of each variable the numbers of the eqns that read it, in order, each once.
 class EqnReaders {
  public:

@@ -237,7 +237,7 @@ class LoopRebuild {
       v = eqn->in[0];
     }
     bind_now(v, replay);
-    return std::ranges::is_sorted(order) ? replay.get(v) : transpose(replay.get(v), order);
+    return transpose(replay.get(v), order);
   }
 
   bool is_numbered() const {

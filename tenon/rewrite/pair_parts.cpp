@@ -97,7 +97,7 @@ Array PairParts::laid_out(const PairPart& leaf) const {
   const Array& x = replay_.get(leaf.v);
   std::vector<std::int64_t> axes = axes_of_steps(x.rank(), leaf);
   std::erase(axes, block_axis);
-  const Array ordered = in_order(x, axes);
+  const Array ordered = transpose(x, axes);
   if (leaf.loop == no_axis && leaf.lane == no_axis) return ordered;
   if (leaf.loop == no_axis) {
     const auto last = static_cast<std::int64_t>(x.rank()) - 1;
@@ -107,10 +107,6 @@ Array PairParts::laid_out(const PairPart& leaf) const {
   }
   const std::int64_t more = has_rest_ ? all_turns().value() * together_ - steps_.value() : 0;
   return by_turn(has_rest_ ? padded(ordered, 0, more) : ordered, together_);
-}
-
-Array PairParts::in_order(const Array& x, const std::vector<std::int64_t>& axes) {
-  return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
 }
 
 Array PairParts::broadcast(const Array& x, const Shape& shape, const std::vector<std::int64_t>& dims) {
@@ -156,7 +152,7 @@ Array PairParts::computed(const Eqn& eqn, const PairPart& part, const std::map<P
     const auto permutation = permutation_of(eqn.params);
     for (const std::int64_t axis : renumbered(axes, [&](std::int64_t axis) { return permutation[at(axis)]; }))
       places.push_back(place_of(given(), axis));
-    return in_order(operands[0], places);
+    return transpose(operands[0], places);
   }
   if (const auto form = reduction_of(eqn, program_)) {
     for (const std::int64_t axis : form->axes) places.push_back(place_of(given(), axis));
@@ -214,7 +210,7 @@ Array PairParts::tile(const Eqn& eqn, const PairPart& part, const std::map<PairP
   made_of.insert(made_of.end(), free_b.begin(), free_b.end());
   std::vector<std::int64_t> order;
   for (const std::int64_t axis : axes) order.push_back(place_of(made_of, axis));
-  return in_order(dot_general(operands[1 - last], operands[last], dot), order);
+  return transpose(dot_general(operands[1 - last], operands[last], dot), order);
 }
 
 Array PairParts::multiplied(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made) const {
@@ -232,7 +228,7 @@ Array PairParts::multiplied(const Eqn& eqn, const PairPart& part, const std::map
       if (const std::int64_t place = place_of(given, axes[i]); place != no_axis)
         order.push_back(place), dims.push_back(static_cast<std::int64_t>(i));
     const Array x = convert(made.at(from), computed_in(program_.type(eqn.out[0]).dtype));
-    return broadcast(in_order(x, order), shape, dims);
+    return broadcast(transpose(x, order), shape, dims);
   };
   return operand(0) * operand(1);
 }

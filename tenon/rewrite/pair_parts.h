@@ -49,7 +49,6 @@ class PairParts {
   static Array padded(const Array& x, std::int64_t axis, std::int64_t more);
   // What a loop reads, with the steps along the first axis and the lanes along the last one.
   Array laid_out(const PairPart& leaf) const;
-  static Array in_order(const Array& x, const std::vector<std::int64_t>& axes);
   static Array broadcast(const Array& x, const Shape& shape, const std::vector<std::int64_t>& dims);
   // A step's part, of parts that are there.
   Array computed(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made,

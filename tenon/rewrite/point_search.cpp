@@ -45,10 +45,7 @@ class PointSearch {
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
   const Type& type(Var v) const { return program_.type(v); }
   double elements(Var v) const { return estimated_elements(type(v)); }
-  bool is_zero(Var v) const {
-    const Eqn* number = filling_literal(program_, maker_, v);
-    return number != nullptr && literal_value(number->params).as_complex() == 0.0;
-  }
+  bool is_zero(Var v) const { return is_filled_with_zero(program_, maker_, v); }
   using ZeroWith = std::map<std::size_t, PointLabels>;
   const ZeroWith& zero_with(Var v) const { return plan_.zero_with[v]; }
 

@@ -49,7 +49,7 @@ class PointsRebuild {
     const auto end = std::ranges::find(group.ends, e, &PointEnd::eqn);
     const Eqn& eqn = program_.eqns()[e];
     Array result = at_points_.at(e);
-    if (std::ranges::any_of(eqn.in, [&](Var v) { return bool(plan_.has_others[v]); })) {
+    if (!end->besides.empty()) {
       for (const std::size_t other : end->besides) bind_besides(program_.eqns()[other]);
       const EqnScope place(eqn);
       result = result + bind_op(*eqn.op, eqn.params, terms_of_others(eqn))[0];
@@ -179,7 +179,7 @@ class PointsRebuild {
       }
       if (points.shape.empty()) points.shape.push_back(1);  // the extremum of all
       for (std::int64_t& axis : axes) axis -= axis > source.axis;
-      points.along[at(source.axis)].number = laid_in_order(given[0], axes);
+      points.along[at(source.axis)].number = transpose(given[0], axes);
       return points;
     }
     const bool adds = source.kind == PointSource::Kind::added;

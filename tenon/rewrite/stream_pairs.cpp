@@ -130,7 +130,7 @@ class PairsRebuild : PairParts {
     for (std::size_t k = 0; k < pairs.ends.size(); ++k) results_[i][k] = results_[i][output_of(pairs.ends, k)];
     for (const PairPart& part : pairs.stacked) {  // the steps lie along the first axis
       const std::vector<std::int64_t> axes = axes_of_steps(program_.type(part.v).rank(), part);
-      replay_.set(part.v, in_order(by_step(results[next++]), inverse_permutation(axes)));
+      replay_.set(part.v, transpose(by_step(results[next++]), inverse_permutation(axes)));
     }
   }
   static bool is_index(const PairEnd& end) {
@@ -302,10 +302,10 @@ class PairsRebuild : PairParts {
     }
     if (lanes_too && block_ > 0) reduced.push_back(place_of(axes, block_axis));
     std::ranges::sort(reduced);
-    Array reference = in_order(reshape(whole, Shape(sizes)), order);
+    Array reference = transpose(reshape(whole, Shape(sizes)), order);
     if (place_of(own, end.of.lane) != no_axis) reference = in_blocks(reference);
     const Array x = sum(exp(stack - broadcast(reference, stack.shape(), dims)), Axes(reduced));
-    return in_order(lanes_too ? x : all_lanes(end, x), to_whole(end, axes));
+    return transpose(lanes_too ? x : all_lanes(end, x), to_whole(end, axes));
   }
   Dim lanes_of(const PairEnd& end) const { return substitute(end.sizes[at(end.of.lane)], replay_.sizes()); }
   // The order in which the axes that stay, all lanes among them, are those of the whole.
@@ -335,7 +335,7 @@ class PairsRebuild : PairParts {
     order.push_back(static_cast<std::int64_t>(order.size()));
     const auto whole = [&](const Array& x) {
       // Blocks of lanes come first and lanes last, with the axis of those that were found behind the blocks.
-      return in_order(block_ == 0 ? x : move_axis(all_lanes(end, move_axis(x, last, 1)), 0, last - 1), order);
+      return transpose(block_ == 0 ? x : move_axis(all_lanes(end, move_axis(x, last, 1)), 0, last - 1), order);
     };
     return {whole(found.values), whole(found.indices)};
   }
@@ -352,7 +352,7 @@ class PairsRebuild : PairParts {
     if (end.by_lanes()) {
       const Array sums = reduced(end, together_ == 1 ? stack : by_step(move_axis(stack, 1, 2)), {1});
       const Array all = has_rest_ ? slice_in_dim(sums, 0, steps_, 0) : sums;
-      return convert(in_order(all, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
+      return convert(transpose(all, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
     }
     if (end.product && reduces_turns(end))  // other axes that it sums are gone
       std::erase_if(axes, [&](std::int64_t axis) {
@@ -373,7 +373,7 @@ class PairsRebuild : PairParts {
       x = reduced(end, x, block_ > 0 ? std::vector<std::int64_t>{0, last} : std::vector{last});
     else
       x = all_lanes(end, x);
-    return convert(in_order(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
+    return convert(transpose(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
   }
 
   const std::vector<PairLoop> loops_;

@@ -53,7 +53,6 @@ class OfSource {
         operands.push_back(read(leaf, share == Share::lanes));
         shares.push_back(share);
       }
-    counted_.clear();
     for (const PointPart& part : body.parts)
       if (const auto label = counted_label(part); label && parts_.is_fixed(*label)) counted_.insert(*label);
     const auto add_each = [&](const Array& x) {
@@ -109,7 +108,7 @@ class OfSource {
     if (fixed.empty()) return x;
     std::vector<std::int64_t> order = fixed;
     order.insert(order.end(), rest.begin(), rest.end());
-    Array rows = laid_in_order(x, order);
+    Array rows = transpose(x, order);
     std::vector<Dim> beside;
     for (std::size_t k = fixed.size(); k < order.size(); ++k) beside.push_back(rows.shape()[k]);
     if (in_step) {
@@ -145,9 +144,8 @@ class OfSource {
       if (shares[k] == Share::each)
         operands[k] = reshape(
             operands[k], operands[k].shape().without_axis(0).with_axis(0, together * lanes()).with_axis(0, *p.length));
-    std::vector<Type> types;
-    for (const Array& x : operands) types.push_back(x.type());
-    const TraceResult step = several_rows(made, ends, batched, shares, together, body_input_types(p, types));
+    const TraceResult step =
+        several_rows(made, ends, batched, shares, together, body_input_types(p, types_of(operands)));
     p.body = step.program;
     p.body_sizes = step.sizes;
     Arrays values = loop(p, operands);
@@ -213,9 +211,7 @@ class OfSource {
     Scope scope;
     Arrays given;
     for (const Type& type : inputs) given.push_back(scope.input(type));
-    made_.clear();
     for (std::size_t k = 0; k < leaves.size(); ++k) made_.emplace(leaves[k], given[k]);
-    number_.clear();
     std::size_t next = leaves.size();
     for (const std::int64_t label : counted_) number_.emplace(label, given[next++]);
     if (!points_.added.empty()) added_ = given[next++];
@@ -265,7 +261,7 @@ class OfSource {
       const auto permutation = permutation_of(eqn.params);
       const std::vector<std::int64_t> given = parts_.kept(from[0].labels);
       for (const std::int64_t axis : axes) places.push_back(place_of(given, permutation[at(axis)]));
-      return laid_in_order(operands[0], places);
+      return transpose(operands[0], places);
     }
     if (const auto form = reduction_of(eqn, program_)) return reduced(eqn, operands[0], from[0].labels, form->axes);
     return bind_op(*eqn.op, eqn.params, operands)[0];
@@ -315,7 +311,7 @@ class OfSource {
     for (const auto& axes : free) made_of.insert(made_of.end(), axes.begin(), axes.end());
     std::vector<std::int64_t> order;
     for (const std::int64_t axis : wanted) order.push_back(place_of(made_of, axis));
-    return laid_in_order(convert(dot_general(a, b, dot), dtype), order);
+    return transpose(convert(dot_general(a, b, dot), dtype), order);
   }
   Array value(const PointEnd& end) const {
     const Eqn& eqn = program_.eqns()[end.eqn];
@@ -377,7 +373,7 @@ class OfSource {
     std::vector<std::int64_t> order;
     auto next = static_cast<std::int64_t>(before.size());
     for (const std::int64_t label : wanted) order.push_back(parts_.is_fixed(label) ? place_of(before, label) : next++);
-    return convert(laid_in_order(values, order), type.dtype);
+    return convert(transpose(values, order), type.dtype);
   }
 
   const Program& program_;
@@ -396,10 +392,6 @@ class OfSource {
 };
 
 }  // namespace
-
-Array laid_in_order(const Array& x, const std::vector<std::int64_t>& axes) {
-  return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
-}
 
 Array SourcePoints::number(std::int64_t label) const {
   const Place& place = along[at(label)];

@@ -6,9 +6,6 @@
 
 namespace tenon {
 
-// An array with its axes in such an order.
-Array laid_in_order(const Array& x, const std::vector<std::int64_t>& axes);
-
 // Points of a source, or its rows: along each of its axes they go in step with one of their own, or lie where an array
 // of their shape says.
 struct SourcePoints {

@@ -14,13 +14,17 @@ namespace tenon {
 Array softplus(const Operand& x) {
   const SourceScope place(x.where(), "softplus");
   if (is_complex(x->dtype())) return logaddexp(x, 0);
-  const auto value = [](const Array& v) {
+  const auto power_of = [](const Array& positive, const Array& v) { return exp(where(positive, -v, v)); };
+  const auto sum = [](const Array& positive, const Array& power, const Array& v) {
+    return where(positive, v, 0) + log1p(power);
+  };
+  const auto value = [=](const Array& v) {
     const Array positive = v > 0;
-    return where(positive, v, 0) + log1p(exp(where(positive, -v, v)));
+    return sum(positive, power_of(positive, v), v);
   };
   const auto rule = [=](const Array& v, const Array& dv) {
-    const Array positive = v > 0, power = exp(where(positive, -v, v));
-    return std::pair(value(v), dv * (where(positive, 1, power) / (1 + power)));
+    const Array positive = v > 0, power = power_of(positive, v);
+    return std::pair(sum(positive, power, v), dv * (where(positive, 1, power) / (1 + power)));
   };
   return custom_jvp(value, rule)(to_inexact(x));
 }

@@ -119,18 +119,25 @@ std::optional<std::pair<Array, Scale>> scale_of(const Match& m, const Eqn& eqn) 
   }
   return {};
 }
-// What x is a multiple of, which nothing else reads if it is another array. Quotients of integers are none.
-Scaled unscaled(const Match& m, const Array& x, const Eqn& root) {
+// What x is a multiple of; quotients of integers are none. `takes`: whether a scale may be taken of an array, which
+// leaves what it scales.
+template <class Takes>
+Scaled unscaled_where(const Match& m, const Array& x, const Eqn& root, Takes takes) {
   constexpr std::size_t most = 8;
   Scaled found{x, {}};
   while (found.scales.size() < most) {
     const Eqn* eqn = m.maker(found.inner);
     auto next = eqn == nullptr || !may_move(*eqn, root) ? std::nullopt : scale_of(m, *eqn);
-    if (!next || m.reads(next->first) != 1 || (next->second.divides && !is_inexact(x.dtype()))) break;
+    if (!next || (next->second.divides && !is_inexact(x.dtype())) || !takes(found.inner, next->second, next->first))
+      break;
     found.inner = std::move(next->first);
     found.scales.push_back(std::move(next->second));
   }
   return found;
+}
+// Which nothing else reads if it is another array.
+Scaled unscaled(const Match& m, const Array& x, const Eqn& root) {
+  return unscaled_where(m, x, root, [&](const Array&, const Scale&, const Array& of) { return m.reads(of) == 1; });
 }
 // Whether an array with the labels `own` has all axes of what scales one with the labels `of`.
 bool has_axes(const Labels& own, const Scale& scale, const Labels& of) {
@@ -234,7 +241,7 @@ std::optional<Chain> chain_of(const Match& m, std::size_t at) {
 Array in_order(const Factor& product, const Labels& result) {
   std::vector<std::int64_t> permutation;
   for (const std::size_t label : result) permutation.push_back(place(product.labels, label));
-  return std::ranges::is_sorted(permutation) ? product.array : transpose(product.array, permutation);
+  return transpose(product.array, permutation);
 }
 
 // (a · b) · c as a · (b · c), or b · (a · c), where that is less work by a tenth. Where others read a · b, as
@@ -260,8 +267,8 @@ MaybeArray reordered(const Match& m) {
   return {};
 }
 
-// Numbers that an operand is multiplied with scale the other one, or the result, where these have less than half as many
-// elements.
+// Numbers that an operand is multiplied with scale the other one, or the result, where these have less than half as
+// many elements.
 MaybeArray scaled_where_it_is_less(const Match& m) {
   const Eqn& root = *m.maker(m.root());
   const DType dtype = m.root().dtype();
@@ -274,17 +281,11 @@ MaybeArray scaled_where_it_is_less(const Match& m) {
     const auto elements = [](const Array& x) { return x.shape().elements().value(); };
     const bool by_result = elements(m.root()) <= elements(m[1 - at]);
     if (2 * elements(by_result ? m.root() : m[1 - at]) >= elements(m[at])) continue;
-    Array inner = m[at];
-    std::vector<Scale> scales;
-    while (m.reads(inner) == 1) {
-      const Eqn* eqn = m.maker(inner);
-      auto scale = eqn == nullptr || !may_move(*eqn, root) ? std::nullopt : scale_of(m, *eqn);
-      if (!scale || !scale->second.dims.empty() || (scale->second.divides && !is_inexact(dtype))) break;
-      scales.push_back(std::move(scale->second));
-      inner = std::move(scale->first);
-    }
+    const auto [inner, scales] = unscaled_where(m, m[at], root, [&](const Array& of, const Scale& scale, const Array&) {
+      return m.reads(of) == 1 && scale.dims.empty();
+    });
     if (scales.empty()) continue;
-    const auto all_scaled = [&](Array x) {
+    const auto all_scaled = [&scales = scales](Array x) {
       for (const Scale& scale : scales) x = scaled(x, {}, scale, {});
       return x;
     };
