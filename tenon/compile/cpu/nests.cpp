@@ -5,6 +5,7 @@
 
 #include "tenon/compile/cpu/statements.h"
 #include "tenon/kernel/analysis/affine.h"
+#include "tenon/kernel/analysis/instructions.h"
 
 namespace tenon::cpu {
 namespace {
@@ -121,16 +122,41 @@ void FunctionEmitter::one_by_one(const kernel::Nest& n, const Work& work) {
   });
 }
 
-// Whether a nest over few elements is written out. Arrays of the function's own are in registers then. A long body that
-// touches none of these would be compiled once for each register of its rows, for nothing.
+// Whether a nest over few elements is written out. Arrays of the function's own that it reads or writes are in
+// registers then. A long body that has none of these would be compiled once for each register of its rows, for nothing.
 bool FunctionEmitter::is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors) {
   constexpr std::int64_t most_in_registers = 4096, most_in_memory = 512;  // instructions
-  const auto own = [&](kernel::SlotId slot) { return f_.slots[slot].place == kernel::Slot::Place::local; };
-  if (std::ranges::any_of(n.stores, own, &kernel::Store::slot) || std::ranges::any_of(work.reads, own))
-    return work.instructions * (vectors ? 4 : elements) <= most_in_registers;
+  constexpr std::int64_t shuffles = 12;  // where lanes do not lie beside each other; LLVM takes long for each
+  Walk walk;
+  for (const kernel::Store& s : n.stores) {
+    add_access(s.slot, s.offset, n.vars, walk);
+    add_reads(s.value, n.vars, walk);
+    if (s.condition) add_reads(s.condition, n.vars, walk);
+  }
   const std::int64_t lanes = vectors ? lanes_along(work, n.sizes.back()) : 1;
-  const std::int64_t times = (elements + lanes - 1) / lanes;
-  return (work.instructions + std::ssize(n.stores)) * times <= most_in_memory;
+  const std::int64_t times = (elements + lanes - 1) / lanes, shuffled = vectors ? walk.apart * shuffles : 0;
+  return (walk.instructions + std::ssize(n.stores) + shuffled) * times <=
+         (walk.over_own ? most_in_registers : most_in_memory);
+}
+
+void FunctionEmitter::add_access(SlotId slot, const Expr& offset, std::span<const std::uint32_t> vars, Walk& walk) {
+  const auto follows = [&](std::uint32_t var) { return e_.variation(offset, var).varies; };
+  // A register is a place that is known: not one that an outer loop says.
+  const bool known_place = offset.kind() == Expr::Kind::constant || std::ranges::any_of(vars, follows);
+  if (f_.slots[slot].place == kernel::Slot::Place::local && known_place) walk.over_own = true;
+  if (!vars.empty() && follows(vars.back()) && e_.variation(offset, vars.back()).stride != 1) ++walk.apart;
+}
+
+// Whether e reads arrays: what it computes of its variables alone is constant where it is written out.
+bool FunctionEmitter::add_reads(const Expr& e, std::span<const std::uint32_t> vars, Walk& walk) {
+  const auto [known, first] = walk.seen.try_emplace(e.identity(), false);
+  if (!first) return known->second;
+  bool reads = e.kind() == Expr::Kind::load;
+  if (reads) add_access(e.node().id, e.operand(0), vars, walk);
+  for (const auto& operand : e.node().operands)
+    if (operand && add_reads(Expr(operand), vars, walk)) reads = true;
+  if (reads) walk.instructions += kernel::instruction(e).instructions;
+  return walk.seen[e.identity()] = reads;
 }
 
 // Whether so few elements, of a number that only running tells, go one by one: a register with a mask takes no less,

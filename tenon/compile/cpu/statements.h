@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <unordered_map>
 
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/compile/cpu/size_code.h"
@@ -110,6 +111,15 @@ class FunctionEmitter {
   bool rows_independent(const kernel::Nest& n) const;
   std::int64_t registers_at_once(const Work& work, std::size_t values, std::int64_t lanes, const Dim& extent) const;
   bool is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors);
+  // Of a nest that is written out: whether it reads or writes arrays of the function's own that may be registers; how
+  // many it reads or writes whose lanes do not lie beside each other; and what is left to compute.
+  struct Walk {
+    bool over_own = false;
+    std::int64_t apart = 0, instructions = 0;
+    std::unordered_map<const Expr::Node*, bool> seen = {};
+  };
+  void add_access(SlotId slot, const Expr& offset, std::span<const std::uint32_t> vars, Walk& walk);
+  bool add_reads(const Expr& e, std::span<const std::uint32_t> vars, Walk& walk);
   void one_by_one(const kernel::Nest& n, const Work& work);
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
   bool is_kept(std::int64_t written, std::int64_t read) const;
