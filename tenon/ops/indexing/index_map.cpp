@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tenon {
 
 const Type& one_array(std::string_view op, std::span<const Type> in) {
@@ -38,6 +40,28 @@ EvalRule eval_index_map(IndexMap map) {
       ++at;
     });
     return std::vector<Value>{out};
+  };
+}
+
+EvalRule eval_strided_map(IndexMap map) {
+  return [map](const Params& params, std::span<const Value> in, const EvalContext& context) {
+    const Buffer x = family::contiguous(in[0]);
+    const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
+    if (std::ranges::count(sizes, 0) > 0) return std::vector<Value>{Buffer::allocate(x.dtype(), sizes)};
+    const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = context.out[0].shape.dims();
+    const auto place = [&](const std::vector<std::int64_t>& index) {  // in bytes
+      const auto from = map.numbers(params, from_sizes, to_sizes, index);
+      return row_major<std::int64_t>(x.dims(), from) * static_cast<std::int64_t>(size_of(x.dtype()));
+    };
+    std::vector<std::int64_t> index(sizes.size(), 0), strides(sizes.size(), 0);
+    const std::int64_t first = place(index);
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (sizes[axis] == 1) continue;
+      index[axis] = 1;
+      strides[axis] = place(index) - first;
+      index[axis] = 0;
+    }
+    return std::vector<Value>{x.view(x.dtype(), sizes, strides, first).contiguous_copy()};
   };
 }
 

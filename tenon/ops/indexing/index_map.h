@@ -40,6 +40,8 @@ IndexMap index_map(F f) {
 const Type& one_array(std::string_view op, std::span<const Type> in);
 
 EvalRule eval_index_map(IndexMap map);
+// Of a map that goes through the operand in even steps along each axis of the result: as a copy of a strided view.
+EvalRule eval_strided_map(IndexMap map);
 LowerRule lower_index_map(IndexMap map);
 
 // A linear op of one operand: the tangent goes through the same op.

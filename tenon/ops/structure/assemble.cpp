@@ -197,8 +197,9 @@ std::vector<Value> pad_eval(const Params& params, std::span<const Value> in, con
   Buffer out = Buffer::allocate(x.dtype(), sizes);
   const std::size_t size = size_of(x.dtype());
   std::size_t at = 0;
+  std::vector<std::int64_t> from;
   for_each_index(sizes, [&](std::span<const std::int64_t> index) {
-    std::vector<std::int64_t> from;
+    from.clear();
     for (std::size_t i = 0; i < index.size(); ++i) {
       const std::int64_t step = p.interior[i] + 1, offset = index[i] - p.low[i];
       if (offset >= 0 && offset % step == 0 && offset / step < x.dims()[i]) from.push_back(offset / step);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -87,7 +88,7 @@ const OpInfo broadcast_info{
     .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext& c) {
       return std::vector{broadcast_type(p, in, c)};
     }),
-    .eval = eval_index_map(broadcast_map),
+    .eval = eval_strided_map(broadcast_map),
     .jvp = jvp_by_itself(broadcast_info),
     .transpose = TransposeRule(broadcast_transpose),
     .batch = BatchRule([](const BatchArgs& args) {
@@ -128,7 +129,12 @@ const OpInfo reshape_info{
       });
       return std::vector{Type::array(x.dtype, shape)};
     }),
-    .eval = eval_index_map(reshape_map),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
+      const Buffer x = family::contiguous(in[0]);
+      Buffer out = Buffer::allocate(x.dtype(), context.out[0].shape.sizes());
+      if (x.bytes() > 0) std::memcpy(out.data(), x.data(), x.bytes());
+      return std::vector<Value>{out};
+    }),
     .jvp = jvp_by_itself(reshape_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0]) args.sink.add(0, reshape(*args.cotangents[0], args.operands[0].type.shape));
@@ -180,7 +186,7 @@ const OpInfo transpose_info{
             fmt::format("Name each axis once, from 0 to {}.", static_cast<std::int64_t>(x.rank()) - 1));
       return std::vector{Type::array(x.dtype, Shape(std::move(dims)))};
     }),
-    .eval = eval_index_map(transpose_map),
+    .eval = eval_strided_map(transpose_map),
     .jvp = jvp_by_itself(transpose_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0])

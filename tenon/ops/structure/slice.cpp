@@ -85,7 +85,7 @@ const OpInfo slice_info{
     .params = &describe::params_ops<SliceParams>,
     .type = TypeRule(
         [](const Params& p, std::span<const Type> in, TypeContext&) { return std::vector{slice_type(p, in)}; }),
-    .eval = eval_index_map(slice_map),
+    .eval = eval_strided_map(slice_map),
     .jvp = jvp_by_itself(slice_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0])
@@ -133,7 +133,7 @@ const OpInfo reverse_info{.name = "reverse",
                             static_cast<void>(Axes(axes).of(x, "reverse"));  // none twice
                             return std::vector{x};
                           }),
-                          .eval = eval_index_map(reverse_map),
+                          .eval = eval_strided_map(reverse_map),
                           .jvp = jvp_by_itself(reverse_info),
                           .transpose = TransposeRule([](const TransposeArgs& args) {
                             if (args.cotangents[0])

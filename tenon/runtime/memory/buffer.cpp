@@ -54,15 +54,16 @@ bool row_major(BufferBody& body) {
   return same;
 }
 
-// Calls f(offset of `to`, offset of `from`) for each element, in row-major order.
+// Calls f(offset of `to`, offset of `from`) for the first element of each row along the last axis, in row-major order.
 template <class F>
-void for_each_element(const Buffer& to, const Buffer& from, F&& f) {
-  const std::size_t rank = to.rank();
-  std::vector<std::int64_t> index(rank, 0);
+void for_each_row(const Buffer& to, const Buffer& from, F&& f) {
+  if (to.elements() == 0) return;
+  const std::size_t rank = to.rank(), outer = rank == 0 ? 0 : rank - 1;
+  std::vector<std::int64_t> index(outer, 0);
   std::int64_t a = 0, b = 0;
-  for (std::int64_t left = to.elements(); left > 0; --left) {
+  for (std::int64_t left = to.elements() / (rank == 0 ? 1 : to.dims()[outer]); left > 0; --left) {
     f(a, b);
-    for (std::size_t axis = rank; axis-- > 0;) {
+    for (std::size_t axis = outer; axis-- > 0;) {
       a += to.strides()[axis];
       b += from.strides()[axis];
       if (++index[axis] < to.dims()[axis]) break;
@@ -71,6 +72,22 @@ void for_each_element(const Buffer& to, const Buffer& from, F&& f) {
       index[axis] = 0;
     }
   }
+}
+
+// Along the last axis; of rank 0 one element.
+struct Row {
+  explicit Row(const Buffer& x)
+      : elements(x.rank() == 0 ? 1 : x.dims().back()), stride(x.rank() == 0 ? 0 : x.strides().back()) {}
+  std::int64_t elements, stride;
+};
+
+template <std::size_t size>
+void copy_rows(Buffer& to, const Buffer& from) {
+  const Row written(to), read(from);
+  for_each_row(to, from, [&](std::int64_t a, std::int64_t b) {
+    for (std::int64_t i = 0; i < written.elements; ++i)
+      std::memcpy(to.data() + a + i * written.stride, from.data() + b + i * read.stride, size);
+  });
 }
 
 }  // namespace
@@ -201,17 +218,29 @@ void copy_into(Buffer& to, const Buffer& from) {
     if (to.bytes() > 0) std::memcpy(to.data(), from.data(), to.bytes());
     return;
   }
-  const std::size_t size = size_of(to.dtype());
-  for_each_element(to, from,
-                   [&](std::int64_t a, std::int64_t b) { std::memcpy(to.data() + a, from.data() + b, size); });
+  switch (size_of(to.dtype())) {
+    case 1:
+      return copy_rows<1>(to, from);
+    case 2:
+      return copy_rows<2>(to, from);
+    case 4:
+      return copy_rows<4>(to, from);
+    case 8:
+      return copy_rows<8>(to, from);
+    default:
+      return copy_rows<16>(to, from);
+  }
 }
 
 bool same_bits(const Buffer& a, const Buffer& b) {
   if (a.dtype() != b.dtype() || !std::ranges::equal(a.dims(), b.dims())) return false;
   bool same = true;
   const std::size_t size = size_of(a.dtype());
-  for_each_element(
-      a, b, [&](std::int64_t i, std::int64_t j) { same = same && std::memcmp(a.data() + i, b.data() + j, size) == 0; });
+  const Row first(a), second(b);
+  for_each_row(a, b, [&](std::int64_t from, std::int64_t other) {
+    for (std::int64_t i = 0; same && i < first.elements; ++i)
+      same = std::memcmp(a.data() + from + i * first.stride, b.data() + other + i * second.stride, size) == 0;
+  });
   return same;
 }
 
