@@ -139,6 +139,10 @@ class Views {
       std::ranges::sort(dims);
       return broadcast(source, shape, dims);
     }
+    if (!n.ranges.empty() && is_transposed_freely(n.source, permutation)) {
+      const Ranges ranges = permuted(n.ranges, permutation);
+      return sliced(transposed(n.source, permutation), ranges);
+    }
     return add({.array = transpose(array(x), permutation), .source = x, .permutation = permutation});
   }
 
@@ -147,6 +151,7 @@ class Views {
     if (std::ranges::is_sorted(permutation)) return true;
     const Node& n = nodes_[x];
     if (!n.permutation.empty()) return std::ranges::is_sorted(permuted(n.permutation, permutation));
+    if (!n.ranges.empty()) return is_transposed_freely(n.source, permutation);
     return n.broadcast && is_transposed_freely(n.source, ascending(dims_after(*n.broadcast, permutation)));
   }
 
@@ -312,9 +317,10 @@ class Composer {
     return ranges ? std::optional(views_.sliced(x, *ranges)) : std::nullopt;
   }
 
-  // An elementwise op of transposed operands is the transpose of the op.
+  // An elementwise op of transposed operands is the transpose of the op, and so is a concatenation.
   std::optional<Views::Id> transposed_behind(const Eqn& eqn) {
-    if (!is_elementwise(eqn)) return {};
+    const auto axis = concatenated_axis(eqn);
+    if (!is_elementwise(eqn) && !axis) return {};
     Permutation permutation;
     for (const Var v : eqn.in)
       if (permutation.empty()) permutation = views_.permutation(id_of(v));
@@ -322,7 +328,16 @@ class Composer {
     const Permutation back = inverse_permutation(permutation);
     if (!std::ranges::all_of(eqn.in, [&](Var v) { return views_.is_transposed_freely(id_of(v), back); })) return {};
     Arrays operands;
-    for (const Var v : eqn.in) operands.push_back(views_.array(views_.transposed(id_of(v), back)));
+    std::vector<Views::Id> parts;
+    for (const Var v : eqn.in) {
+      parts.push_back(views_.transposed(id_of(v), back));
+      operands.push_back(views_.array(parts.back()));
+    }
+    if (axis) {
+      const std::int64_t along = permutation[static_cast<std::size_t>(*axis)];
+      return views_.transposed(views_.concatenation(concatenate(operands, along), std::move(parts), along),
+                               permutation);
+    }
     const Views::Id result = views_.value(bind_op(*eqn.op, replay_.params(eqn), operands)[0]);
     return views_.transposed(result, permutation);
   }

@@ -80,6 +80,7 @@ class Sink {
       : program_(program),
         maker_(makers_of(program)),
         stored_for_(program.vars(), 0),
+        by_steps_(program.vars(), 0),
         only_for_(program.vars()),
         reductions_(program.vars(), 0),
         overwritten_(program.vars(), false) {
@@ -88,7 +89,10 @@ class Sink {
         if (rule_of<LowerReduction>(*eqn.op) != nullptr) ++reductions_[eqn.in[i]];
         if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
       }
-      if (eqn.op == &loop_op() && is_of_elements(*eqn.params.as<LoopParams>().body)) of_elements_.insert(&eqn);
+      if (eqn.op == &loop_op()) {
+        for (const Var v : read_by_steps(eqn)) ++by_steps_[v];
+        if (is_of_elements(*eqn.params.as<LoopParams>().body)) of_elements_.insert(&eqn);
+      }
       if (is_element(eqn) || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
       for (const Var v : eqn.in) ++stored_for_[v];
     }
@@ -118,7 +122,7 @@ class Sink {
 
   // What loops behind this one find, once it makes that.
   void note(const Eqn& loop, const Made& made) {
-    for (const std::size_t i : made.xs) --stored_for_[loop.in[i]];
+    for (const std::size_t i : made.xs) --stored_for_[loop.in[i]], --by_steps_[loop.in[i]];
     for (const Part& part : made.read) ++stored_for_[part.of];
     for (const Var v : made.whole) ++stored_for_[v];
   }
@@ -193,15 +197,17 @@ class Sink {
            std::ranges::any_of(made.read, [&](const Part& part) { return !is_own(part, steps); });
   }
 
-  // Whether memory has it anyway, without this loop.
+  // Whether memory has it anyway, without this loop; a slice, which costs no step anything: without any loop. Rows of a
+  // transpose lie apart: where several loops read them, making it once takes less time.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];
-    return made == nullptr || rule_of<LowerElement>(*made->op) == nullptr || stored_for_[v] > times_by_step(v, loop);
+    if (made == nullptr || rule_of<LowerElement>(*made->op) == nullptr) return true;
+    return stored_for_[v] > (made->op == &slice_op() ? by_steps_[v] : std::ranges::count(read_by_steps(loop), v));
   }
-  // How often the steps of a loop read rows of it.
-  static std::ptrdiff_t times_by_step(Var v, const Eqn& loop) {
+  // The arrays of which a loop's steps read a row each.
+  static std::span<const Var> read_by_steps(const Eqn& loop) {
     const LoopRoles roles(loop.params.as<LoopParams>());
-    return std::ranges::count(loop.in | std::views::drop(roles.consts + roles.carries), v);
+    return std::span(loop.in).subspan(roles.consts + roles.carries);
   }
 
   // Elementwise, for nobody else, and of long rows of a large array, while the steps do no more than such things: it
@@ -263,14 +269,16 @@ class Sink {
   // Of rows that are those of other arrays.
   std::optional<Pieces> pieces(const Eqn& eqn, const Part& part) const {
     constexpr std::size_t most = 4;  // each is chosen in each step
-    if (part.several || part.axis != 0 || eqn.in.empty()) return {};
+    const std::size_t axis = part.axis;
+    if (part.several || eqn.in.empty() || (axis != 0 && eqn.op != &slice_op())) return {};
     const Type &x = program_.type(eqn.in[0]), &y = program_.type(eqn.out[0]);
-    if (!has_rows(x) || !has_rows(y) || row_shape(x) != row_shape(y)) return {};
+    if (!has_rows(x, axis) || !has_rows(y, axis) || row_shape(x, axis) != row_shape(y, axis)) return {};
     if (!std::ranges::all_of(eqn.in, [&](Var v) { return program_.type(v).shape.known(); })) return {};
     if (eqn.op == &slice_op()) {
       const SliceForm form = slice_form(eqn.params);
-      if (form.stride[0] != 1 || !form.start[0].known()) return {};
-      return Pieces{{{{eqn.in[0], part.from + form.start[0].value()}, rows_in(eqn.in[0])}}};
+      const std::int64_t rows = x.shape[axis].value();
+      if (form.stride[axis] != 1 || !form.start[axis].known() || (axis != 0 && rows == 1)) return {};
+      return Pieces{{{{eqn.in[0], part.from + form.start[axis].value(), false, axis}, rows}}};
     }
     if (eqn.op == &pad_op()) {
       const PadForm form = pad_form(eqn.params);
@@ -474,6 +482,7 @@ class Sink {
   const Program& program_;
   std::vector<const Eqn*> maker_;
   std::vector<int> stored_for_;                      // how many readers have it in memory
+  std::vector<int> by_steps_;                        // of these, loops whose steps read a row each
   std::vector<std::optional<const Eqn*>> only_for_;  // the loop that alone reads each variable; null: others do
   std::vector<int> reductions_;                      // of each variable, that read it
   std::set<const Eqn*> of_elements_;                 // loops whose steps compute elements, and reduce them

@@ -50,7 +50,9 @@ class OfSource {
       for (const PointPart& leaf : body.leaves) {
         if (share_of(leaf) != share) continue;
         leaves.push_back(leaf);
-        operands.push_back(read(leaf, share == Share::lanes));
+        Array x = read(leaf, share == Share::lanes);
+        if (const auto along = along_rows(leaf.labels)) x = move_axis(x, *along + (share != Share::all), -1);
+        operands.push_back(std::move(x));
         shares.push_back(share);
       }
     for (const PointPart& part : body.parts)
@@ -91,6 +93,15 @@ class OfSource {
     if (maker_[part.v] == nowhere) return {};
     const auto axis = counted_axis(maker(part.v));
     return axis ? std::optional(part.labels[at(*axis)]) : std::nullopt;
+  }
+
+  // Of the axes that there are, the one that goes along rows, where these are whole. Loops along it are the innermost.
+  std::optional<std::int64_t> along_rows(const PointLabels& labels) const {
+    if (!rows_) return {};
+    const std::vector<std::int64_t> axes = parts_.kept(labels);
+    const auto along =
+        std::ranges::find_if(axes, [&](std::int64_t axis) { return labels[at(axis)] == plan_.sources[source_].axis; });
+    return along == axes.end() ? std::nullopt : std::optional(along - axes.begin());
   }
 
   // Of an array that is there, its part for each point, these along the first axis; of lanes: for each of these.
@@ -211,7 +222,10 @@ class OfSource {
     Scope scope;
     Arrays given;
     for (const Type& type : inputs) given.push_back(scope.input(type));
-    for (std::size_t k = 0; k < leaves.size(); ++k) made_.emplace(leaves[k], given[k]);
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      const auto along = along_rows(leaves[k].labels);
+      made_.emplace(leaves[k], along ? move_axis(given[k], -1, *along) : given[k]);
+    }
     std::size_t next = leaves.size();
     for (const std::int64_t label : counted_) number_.emplace(label, given[next++]);
     if (!points_.added.empty()) added_ = given[next++];

@@ -66,6 +66,11 @@ const StreamedCase streamed_cases[]{
      }},
     {"AFewStepsATurn",  // and what is left
      [](const Array& h, const Array& xs) { return var(stream_of(h, xs, {.unroll = 5}), 0); }},
+    {"AFewStepsATurnOfLanes",
+     [](const Array& h, const Array& xs) {
+       const auto one = [](const Array& h, const Array& xs) { return var(stream_of(h, xs, {.unroll = 5}), 0); };
+       return vmap(one)(h, transpose(xs, {1, 0, 2}));
+     }},
     {"OfAPathWithItsBegin",
      [](const Array& h, const Array& xs) {
        const Array path = concatenate({expand_dims(h, 0), stream_of(h, xs)}, 0);

@@ -57,6 +57,22 @@ const Case cases[]{
      3,  // the row: sliced, reshaped and repeated along the other axis
      0},
     {"AnotherArrayMeetsTheTransposed", [](Array x) { return transpose(transpose(x) + x); }, {3, 3}, 2, 0},
+    {"SlicesOfATranspose",  // each transposed back: slices of what is there
+     [](Array x) {
+       const Array turned = transpose(x, {1, 0, 2});
+       return transpose(slice_in_dim(turned, 0, 2, 1), {1, 0, 2}) + transpose(slice_in_dim(turned, 2, 4, 1), {1, 0, 2});
+     },
+     {4, 3, 2},
+     2,
+     0},
+    {"AConcatenationOfTransposes",  // is a transpose of one, which is sliced
+     [](Array x) {
+       const Array whole = concatenate({transpose(x), transpose(sin(x))}, 1);
+       return transpose(slice_in_dim(whole, 0, 3, 1)) * 2.0;
+     },
+     {3, 4},
+     1,  // the number, repeated
+     0},
     {"ReshapesThatCancel", [](Array x) { return reshape(reshape(x, {12}), {3, 4}); }, {3, 4}, 0, 0},
     {"SlicesOfSlices", [](Array x) { return x(slice(1, 9, 2))(slice(1, 4, 2)); }, {12}, 1, 0},
     {"SlicesOfAll", [](Array x) { return slice(slice(x, {0, 0}, {3, 4}), {0, 0}, {3, 4}); }, {3, 4}, 0, 0},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tenon/compile/pipeline.h"
 #include "tenon/ir/print.h"
 #include "tenon/ops/control/region.h"
 #include "tenon/rewrite/pass.h"
@@ -342,6 +343,30 @@ TEST(SinkOperands, AGradientStoresNoCotangentsOfAStack) {
   const ProgramRef batched = inline_calls(trace(of_lanes)(lanes, more));
   expect_same(batched, sink_operands(batched), {lanes.value(), more.value()});
   EXPECT_TRUE(allclose(jit(of_lanes)(lanes, more)(1), grad(loss)(lanes(1), more(1)), 1e-12, 1e-12));
+}
+
+// Loops of one program that read the same slice read what is in memory: of sequences in lanes, in as many steps a turn
+// as divide them or do not, a gradient stores the carries, and no slice of its operands.
+TEST(SinkOperands, LoopsShareWhatSlicesRead) {
+  constexpr std::int64_t lanes = 6;
+  for (const std::int64_t unroll : {1, 2, 4}) {
+    const auto one = [&](const Array& h, const Array& rows) {
+      return scan(sine_step, h, rows, {.unroll = unroll}).second;
+    };
+    const auto loss = [&](const Array& h, const Array& x) {
+      return mean(square(vmap(one, {.in_axes = {0, 1}})(h, x)));
+    };
+    const Array h = wave({lanes, width}, 0.3), x = wave({9, lanes, width}, 1.3);
+    const ProgramRef p = inline_calls(trace(grad<0, 1>(loss))(h, x)), q = run_passes(compile_passes(), p);
+    for (const Eqn& eqn : q->eqns()) {
+      const bool views = eqn.op == &transpose_op() || eqn.op == &slice_op();
+      EXPECT_FALSE(views && std::ranges::count(q->inputs(), eqn.in[0]) > 0) << "unroll " << unroll << "\n" << q;
+    }
+    expect_same(p, q, {h.value(), x.value()});
+    const std::vector<Value> wanted = evaluate(*p, {}, {{h.value(), x.value()}});
+    const auto [dh, dx] = jit(grad<0, 1>(loss))(h, x);
+    expect_native({dh, dx}, wanted, DType::f64);
+  }
 }
 
 }  // namespace

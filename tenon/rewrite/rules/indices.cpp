@@ -1,4 +1,5 @@
-// Reads and updates at indices that follow from counting: parts of arrays, whose code knows where they are.
+// Reads and updates at indices that follow from counting, and sums of what lies amid zeros: parts of arrays, whose code
+// knows where they are.
 #include <cstdlib>
 
 #include "tenon/ops/composites/index.h"
@@ -190,8 +191,59 @@ RuleRef counted_updates() {
                                            .applies_to = examples});
 }
 
+// Zeros around an array, all behind it along one axis, or all before it.
+struct Part {
+  Array x;
+  std::size_t axis;
+  std::int64_t before, behind;
+};
+std::optional<Part> part_of_zeros(const Match& m, const Array& whole) {
+  const Eqn* eqn = m.maker(whole);
+  if (eqn == nullptr || eqn->op != &pad_op() || !whole.shape().known()) return {};
+  const auto around = m.constant(m.operand(*eqn, 1));
+  if (!around || around->as_double() != 0) return {};
+  const PadForm form = pad_form(eqn->params);
+  std::optional<Part> part;
+  for (std::size_t axis = 0; axis < form.low.size(); ++axis) {
+    if (form.interior[axis] != 0 || form.low[axis] < 0 || form.high[axis] < 0) return {};
+    if (form.low[axis] == 0 && form.high[axis] == 0) continue;
+    if (part || (form.low[axis] != 0 && form.high[axis] != 0)) return {};
+    part = Part{m.operand(*eqn, 0), axis, form.low[axis], form.high[axis]};
+  }
+  return part;
+}
+
+// What one derivative gives of the first rows, and another one of the rest.
+MaybeArray as_concatenation(const Match& m) {
+  if (is_complex(m.root().dtype())) return {};
+  const auto a = part_of_zeros(m, m[0]), b = part_of_zeros(m, m[1]);
+  if (!a || !b || a->axis != b->axis || a->before != (b->behind == 0 ? 0 : b->x.shape()[b->axis].value()) ||
+      b->before != (a->behind == 0 ? 0 : a->x.shape()[a->axis].value()))
+    return {};
+  const auto axis = static_cast<std::int64_t>(a->axis);
+  return a->before == 0 ? concatenate({a->x, b->x}, axis) : concatenate({b->x, a->x}, axis);
+}
+
+RuleRef sum_of_parts() {
+  using Holes = std::span<const Array>;
+  const auto examples = [] {
+    std::vector<Rule::Example> all;
+    const Type x = Type::array(DType::f32, {Dim(8), Dim(3)}), y = Type::array(DType::f32, {Dim(4), Dim(3)});
+    all.push_back({{x, y}, [](Holes h) { return pad(h[0], 0.f, {0, 0}, {4, 0}) + pad(h[1], 0.f, {8, 0}, {0, 0}); }});
+    all.push_back({{x, y}, [](Holes h) { return pad(h[0], 0.f, {4, 0}, {0, 0}) + pad(h[1], 0.f, {0, 0}, {8, 0}); }});
+    all.push_back({{x, x}, [](Holes h) { return pad(h[0], 0.f, {0, 0}, {0, 3}) + pad(h[1], 0.f, {0, 3}, {0, 0}); }});
+    return all;
+  };
+  return std::make_shared<const Rule>(Rule{.name = "x and y amid zeros, added, as one behind the other",
+                                           .exactness = Exactness::reassociates,  // -0 stays -0
+                                           .phase = Phase::after_differentiation,
+                                           .replacement = as_concatenation,
+                                           .roots = [](const OpInfo& op) { return &op == &add_op(); },
+                                           .applies_to = examples});
+}
+
 }  // namespace
 
-std::vector<RuleRef> index_rules() { return {counted_rows(), counted_updates()}; }
+std::vector<RuleRef> index_rules() { return {counted_rows(), counted_updates(), sum_of_parts()}; }
 
 }  // namespace tenon
