@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(All, LongBodies,
 // the rest, where all cores work and where one does.
 TEST(LongRows, AreCutAndGiveWhatTheEvaluatorGives) {
   for (const std::int64_t n : {16, 100, 4099}) {
-    if (fuzzing::is_repetition() && n == 4099) continue;
+    if (fuzzing::is_repetition() && n != 100) continue;
     const Array x = sin(arange(n, DType::f32) * 0.37f);
     const auto long_rows = [](const Array& v) {
       Array y = v, z = v * 0.5f;

@@ -268,6 +268,7 @@ Array of_eight(const Array& x, int steps) {
 
 TEST(PlannedWork, BodiesAreBounded) {
   for (const Shape& shape : {Shape{}, Shape{50}}) {
+    if (fuzzing::is_repetition() && shape.rank() == 0) continue;
     const auto f = [](const Array& x) { return of_eight(x, 300); };
     const auto g = grad([&](const Array& x) { return sum(f(x)); });
     const Array x = full(shape, 0.3);
