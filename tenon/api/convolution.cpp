@@ -17,6 +17,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reductions/windows.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon {
 
@@ -151,11 +152,7 @@ Array padded(const Array& x, const Pads& pads, const AxisNumbers& dilation) {
 
 // The axes of [batch, places…, features] as others have them, and x from its own layout to that.
 Array with_axes(const Array& y, const AxisNumbers& output) {
-  const AxisNumbers order = places_between(output);
-  AxisNumbers inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return transpose(y, inverse);
+  return transpose(y, inverse_permutation(places_between(output)));
 }
 Array channels_behind(const Convolution& c, const Array& x) {
   return c.layout.empty() ? x : transpose(x, places_between(c.layout));

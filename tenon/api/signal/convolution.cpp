@@ -18,6 +18,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
+#include "tenon/ops/structure/structure.h"
 
 namespace tenon::signal {
 namespace {
@@ -276,9 +277,7 @@ Array fftconvolve(const Operand& a, const Operand& b, const FftConvolveOptions& 
     m.push_back(pair.b.shape()[static_cast<std::size_t>(axis)]);
   }
   const Part part = part_of(name, n, m, options.mode);
-  std::vector<std::int64_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const std::vector<std::int64_t> back = inverse_permutation(order);
   Array a_in_order = transpose(pair.a, order), b_in_order = transpose(pair.b, order);
   for (Array* x : {&a_in_order, &b_in_order})  // nothing to transform: one zero stands for no element
     for (std::size_t i = order.size() - axes.size(); i < order.size(); ++i)

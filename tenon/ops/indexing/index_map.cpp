@@ -25,19 +25,28 @@ void for_each_index(std::span<const std::int64_t> sizes, FunctionRef<void(std::s
   }
 }
 
+namespace {
+
+// Which of x's bytes a map reads for an index of the result.
+auto byte_places(const IndexMap& map, const Params& params, const Buffer& x, const Shape& to) {
+  const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = to.dims();
+  return [&map, &params, &x, from_sizes, to_sizes](std::span<const std::int64_t> index) {
+    const auto from = map.numbers(params, from_sizes, to_sizes, index);
+    return row_major<std::int64_t>(x.dims(), from) * static_cast<std::int64_t>(size_of(x.dtype()));
+  };
+}
+
+}  // namespace
+
 EvalRule eval_index_map(IndexMap map) {
   return [map](const Params& params, std::span<const Value> in, const EvalContext& context) {
     const Buffer x = family::contiguous(in[0]);
-    const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
-    const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = context.out[0].shape.dims();
-    Buffer out = Buffer::allocate(x.dtype(), sizes);
+    const auto place = byte_places(map, params, x, context.out[0].shape);
+    Buffer out = Buffer::allocate(x.dtype(), context.out[0].shape.sizes());
     const std::size_t size = size_of(x.dtype());
     std::size_t at = 0;
-    for_each_index(sizes, [&](std::span<const std::int64_t> index) {
-      const auto from = map.numbers(params, from_sizes, to_sizes, index);
-      const auto offset = row_major<std::int64_t>(x.dims(), from);
-      std::memcpy(out.data() + at * size, x.data() + static_cast<std::size_t>(offset) * size, size);
-      ++at;
+    for_each_index(out.dims(), [&](std::span<const std::int64_t> index) {
+      std::memcpy(out.data() + at++ * size, x.data() + place(index), size);
     });
     return std::vector<Value>{out};
   };
@@ -48,11 +57,7 @@ EvalRule eval_strided_map(IndexMap map) {
     const Buffer x = family::contiguous(in[0]);
     const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
     if (std::ranges::count(sizes, 0) > 0) return std::vector<Value>{Buffer::allocate(x.dtype(), sizes)};
-    const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = context.out[0].shape.dims();
-    const auto place = [&](const std::vector<std::int64_t>& index) {  // in bytes
-      const auto from = map.numbers(params, from_sizes, to_sizes, index);
-      return row_major<std::int64_t>(x.dims(), from) * static_cast<std::int64_t>(size_of(x.dtype()));
-    };
+    const auto place = byte_places(map, params, x, context.out[0].shape);
     std::vector<std::int64_t> index(sizes.size(), 0), strides(sizes.size(), 0);
     const std::int64_t first = place(index);
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {

@@ -201,7 +201,7 @@ std::optional<Part> part_of_zeros(const Match& m, const Array& whole) {
   const Eqn* eqn = m.maker(whole);
   if (eqn == nullptr || eqn->op != &pad_op() || !whole.shape().known()) return {};
   const auto around = m.constant(m.operand(*eqn, 1));
-  if (!around || around->as_double() != 0) return {};
+  if (!around || around->as_complex() != 0.0) return {};
   const PadForm form = pad_form(eqn->params);
   std::optional<Part> part;
   for (std::size_t axis = 0; axis < form.low.size(); ++axis) {
@@ -215,13 +215,15 @@ std::optional<Part> part_of_zeros(const Match& m, const Array& whole) {
 
 // What one derivative gives of the first rows, and another one of the rest.
 MaybeArray as_concatenation(const Match& m) {
-  if (is_complex(m.root().dtype())) return {};
   const auto a = part_of_zeros(m, m[0]), b = part_of_zeros(m, m[1]);
-  if (!a || !b || a->axis != b->axis || a->before != (b->behind == 0 ? 0 : b->x.shape()[b->axis].value()) ||
-      b->before != (a->behind == 0 ? 0 : a->x.shape()[a->axis].value()))
-    return {};
+  if (!a || !b || a->axis != b->axis) return {};
+  const auto lies_before = [](const Part& first, const Part& rest) {
+    return first.before == 0 && rest.behind == 0 && first.behind == rest.x.shape()[rest.axis].value();
+  };
   const auto axis = static_cast<std::int64_t>(a->axis);
-  return a->before == 0 ? concatenate({a->x, b->x}, axis) : concatenate({b->x, a->x}, axis);
+  if (lies_before(*a, *b)) return concatenate({a->x, b->x}, axis);
+  if (lies_before(*b, *a)) return concatenate({b->x, a->x}, axis);
+  return {};
 }
 
 RuleRef sum_of_parts() {
