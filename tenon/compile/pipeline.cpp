@@ -21,6 +21,7 @@
 #include "tenon/kernel/passes/split_complex.h"
 #include "tenon/kernel/passes/split_nests.h"
 #include "tenon/kernel/passes/view_products.h"
+#include "tenon/rewrite/choose_gathered.h"
 #include "tenon/rewrite/choose_scattered.h"
 #include "tenon/rewrite/collapse_loops.h"
 #include "tenon/rewrite/collapse_turns.h"
@@ -84,6 +85,7 @@ std::span<const ProgramPass> compile_passes() {
         {"hoist_maps", "products that the steps of a loop make of what they read, as one product of all steps",
          hoist_maps},
         {"reduce_at_points", "reductions of what is zero but at a few points, of these points alone", reduce_at_points},
+        {"choose_gathered", "one step of a stack for each row, as a sum of choices among all steps", choose_gathered},
         {"choose_scattered", "one element of each row that is added to zeros, as a choice in what reads it",
          choose_scattered},
         {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},

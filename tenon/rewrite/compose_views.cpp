@@ -387,7 +387,8 @@ class Composer {
     return std::pair(std::move(parts), static_cast<std::int64_t>(set->axis));
   }
 
-  // A reduction of a transpose is the transpose of one, where that takes the elements in the same order.
+  // A reduction of a transpose is one of what is transposed, where that takes the elements in the same order and leaves
+  // the axes in it.
   std::optional<Views::Id> reduced_before(const Eqn& eqn) {
     const auto form = reduction_of(eqn, replay_.program());
     const Permutation permutation = form ? views_.permutation(id_of(eqn.in[0])) : Permutation();
@@ -396,11 +397,9 @@ class Composer {
     Permutation left;
     for (std::size_t i = 0; i < permutation.size(); ++i)
       (std::ranges::binary_search(form->axes, static_cast<std::int64_t>(i)) ? axes : left).push_back(permutation[i]);
-    if (!std::ranges::is_sorted(axes)) return {};
+    if (!std::ranges::is_sorted(axes) || !std::ranges::is_sorted(left)) return {};
     const Array whole = views_.array(views_.transposed(id_of(eqn.in[0]), inverse_permutation(permutation)));
-    const Views::Id reduced = views_.value(bind1(*eqn.op, reduction_params(axes), {whole}));
-    for (std::int64_t& axis : left) axis = axis_left(axes, axis);
-    return views_.transposed(reduced, left);
+    return views_.value(bind1(*eqn.op, reduction_params(axes), {whole}));
   }
 
   Views::Id id_of(Var v) {

@@ -4,6 +4,7 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/rewrite/running_sums.h"
@@ -99,6 +100,17 @@ StreamStep product_step(const Program& program, const Eqn& eqn, const std::array
   for (std::size_t axis = batch + free_a + free_b; axis < all.rank(); ++axis)
     step.axes.push_back(static_cast<std::int64_t>(axis));
   return step;
+}
+
+Array whole_product(const Program& program, const Eqn& eqn, const std::array<Array, 2>& parts,
+                    const std::array<std::optional<StepsIn>, 2>& steps) {
+  const ProductForm form = product_form(eqn.params, program.type(eqn.in[0]), program.type(eqn.in[1]));
+  const auto own = [&](std::size_t side, const std::vector<std::int64_t>& axes) {
+    return steps[side] ? step_axes(*steps[side], axes) : axes;
+  };
+  return dot_general(parts[0], parts[1],
+                     {own(0, form.contract_a), own(1, form.contract_b), own(0, form.batch_a), own(1, form.batch_b)},
+                     program.type(eqn.out[0]).dtype);
 }
 
 }  // namespace tenon

@@ -16,5 +16,8 @@ Stream stream_of(const StreamEnd& end, std::span<const std::size_t> maker, const
 // `steps`: where they lie in an operand; nowhere where each step reads all of it.
 StreamStep product_step(const Program& program, const Eqn& eqn, const std::array<Array, 2>& parts,
                         const std::array<std::optional<StepsIn>, 2>& steps);
+// The product of a step's parts: none of its sums goes over steps.
+Array whole_product(const Program& program, const Eqn& eqn, const std::array<Array, 2>& parts,
+                    const std::array<std::optional<StepsIn>, 2>& steps);
 
 }  // namespace tenon

@@ -21,6 +21,7 @@
 #include "tenon/rewrite/loops_into_branches.h"
 #include "tenon/rewrite/running_sums.h"
 #include "tenon/rewrite/step_reads.h"
+#include "tenon/rewrite/steps_behind.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
 
@@ -475,6 +476,7 @@ class LoopRebuild {
       if (hoist_.steps.contains(v)) steps[side] = hoist_.steps.at(v);
       parts[side] = steps[side] ? step.parts.at(step_key(reads_.along(v))) : step.whole.at(v);
     }
+    if (!makes_few_of_rows(program_, eqn)) return whole_product(program_, eqn, parts, steps);
     const StreamStep terms = product_step(program_, eqn, parts, steps);
     return convert(sum(terms.elements, Axes(terms.axes)), program_.type(eqn.out[0]).dtype);
   }

@@ -205,7 +205,7 @@ class HoistSearch {
       } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
-        if (is_product(*eqn.op) || (reduction_of(eqn, program_) && !is_one_number(e)))
+        if (is_product(*eqn.op) ? makes_few_of_rows(program_, eqn) : reduction_of(eqn, program_) && !is_one_number(e))
           ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tenon/ir/replay.h"
+#include "tenon/ops/control/loop_roles.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
@@ -46,11 +47,15 @@ class Narrow {
         maker_(makers_of(program)),
         reads_(reads_of(program)),
         in_memory_(program.vars(), false),
-        in_place_(in_memory_) {
+        in_place_(in_memory_),
+        whole_(in_memory_) {
     for (const Eqn& eqn : program.eqns())
       if (rule_of<LowerElement>(*eqn.op) == nullptr && rule_of<LowerReduction>(*eqn.op) == nullptr)
         for (const Var v : eqn.in) in_memory_[v] = true, in_place_[v] = in_place_[v] || !is_product(*eqn.op);
-    for (const Var v : program.outputs()) in_memory_[v] = in_place_[v] = true;
+    for (const Eqn& eqn : program.eqns())
+      if (rule_of<LowerElement>(*eqn.op) == nullptr && rule_of<LowerReduction>(*eqn.op) == nullptr)
+        for (std::size_t i = 0; i < read_whole(eqn); ++i) whole_[eqn.in[i]] = true;
+    for (const Var v : program.outputs()) in_memory_[v] = in_place_[v] = whole_[v] = true;
   }
 
   void bind(Replay& replay) const {
@@ -74,9 +79,15 @@ class Narrow {
     return c;
   }
 
+  // A loop reads its last operands step by step.
+  static std::size_t read_whole(const Eqn& eqn) {
+    if (eqn.op != &loop_op()) return eqn.in.size();
+    const LoopRoles roles(loop_of(eqn));
+    return roles.consts + roles.carries;
+  }
   // A product that sums nothing, and that no library reads: what reads its elements multiplies.
   bool is_for_elements(const Eqn& eqn) const {
-    return is_product(*eqn.op) && !in_memory_[eqn.out[0]] &&
+    return is_product(*eqn.op) && !whole_[eqn.out[0]] &&
            product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1])).contract_a.empty();
   }
 
@@ -315,6 +326,7 @@ class Narrow {
   std::vector<int> reads_;
   std::vector<bool> in_memory_;  // read by what needs it there
   std::vector<bool> in_place_;   // by what needs it as it is, and not in any order of its axes, as products do
+  std::vector<bool> whole_;      // by what needs all of it at once, as a loop's steps do not
 };
 
 }  // namespace

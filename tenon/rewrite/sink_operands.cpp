@@ -72,6 +72,7 @@ struct Made {
   std::set<std::pair<const Eqn*, Part>> results;  // of eqns that make them, in the order of the Program
   std::set<Part> read;                            // of what is in memory
   std::set<Var> whole;                            // what is read as it is
+  void add(Made& more) { results.merge(more.results), read.merge(more.read), whole.merge(more.whole); }
 };
 
 class Sink {
@@ -112,8 +113,12 @@ class Sink {
       if (type.shape[0] == Dim(0) || (row_shape(type).elements().value() < shortest_row() && !is_fill(v))) continue;
       if (is_stored(v, loop)) continue;
       decide({v}, loop, able);
-      if (!able.at({v})) continue;
-      collect({v}, loop, able, made);
+      if (able.at({v}))
+        collect({v}, loop, able, made);
+      else if (auto more = truths_in_steps({v}, loop, made.read))
+        made.add(*more);
+      else
+        continue;
       made.xs.push_back(i);
     }
     make_truths(loop, made);
@@ -340,20 +345,35 @@ class Sink {
     return eqn.op == &broadcast_op() && can_be_read(read[0], steps);
   }
 
-  // Comparisons that were to be stored are made in the steps where all that they read is read there anyway.
+  // Whether a step reads no more bytes for it than its truths would have: rows of what is not read anyway, and of what
+  // is the same at each step as much as stays in the first-level cache.
+  bool reads_less(const Part& truths, const Made& more, const std::set<Part>& read, const Dim& steps) const {
+    constexpr double cached = 1 << 14;  // bytes
+    const auto bytes = [&](Var v, const Shape& shape) {
+      return estimate(shape.elements()) * static_cast<double>(size_of(program_.type(v).dtype));
+    };
+    double own = 0, same = 0;
+    for (const Part& part : more.read)
+      if (!read.contains(part)) own += bytes(part.of, shape_of(part, steps));
+    for (const Var v : more.whole) same += bytes(v, program_.type(v).shape);
+    return own <= bytes(truths.of, shape_of(truths, steps)) && same <= cached;
+  }
+  // What makes a comparison in the steps where all that it reads is read there anyway, or less than its truths.
+  std::optional<Made> truths_in_steps(const Part& part, const Eqn& loop, const std::set<Part>& read) const {
+    if (is_stored(part.of, loop) || !compares(*maker_[part.of])) return {};
+    Able able;
+    decide(part, loop, able, true);
+    if (!able.at(part)) return {};
+    Made more;
+    collect(part, loop, able, more);
+    if (!std::ranges::includes(read, more.read) && !reads_less(part, more, read, steps_of(loop))) return {};
+    return more;
+  }
+  // Comparisons that were to be stored.
   void make_truths(const Eqn& loop, Made& made) const {
     const std::set<Part> read = made.read;
-    for (const Part& part : read) {
-      if (is_stored(part.of, loop) || !compares(*maker_[part.of])) continue;
-      Able able;
-      decide(part, loop, able, true);
-      if (!able.at(part)) continue;
-      Made more;
-      collect(part, loop, able, more);
-      if (!std::ranges::includes(read, more.read)) continue;
-      made.read.erase(part);
-      made.results.merge(more.results), made.whole.merge(more.whole);
-    }
+    for (const Part& part : read)
+      if (auto more = truths_in_steps(part, loop, read)) made.read.erase(part), made.add(*more);
   }
 
   // Decides for all that a part is made of, down to what is stored, whether it can be made in the steps; comparisons

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/base/estimate.h"
+#include "tenon/base/settings.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/rewrite/streams.h"
 
@@ -73,25 +74,32 @@ class StepsBehind {
     if (!batch || (own ? *own != with_axis(*of, batch->indices) : !is_before_(eqn.in[1]))) return std::nullopt;
     return with_axis(*of, batch->result);
   }
-  // Of a product of each step's rows with what is the same at each, which makes few numbers of a row.
+  // Of a product of each step's rows with what is the same at each: it makes few numbers of a row, or a step has enough
+  // rows for a product of its own.
   std::optional<StepsIn> steps_of_product(const Eqn& eqn) const {
-    constexpr double most_columns = 4;
     if (eqn.numerics != Numerics::relaxed || !is_real(type(eqn.out[0]).dtype)) return {};
     const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
     if (form.contract_a.empty()) return {};
     for (const bool swapped : {false, true}) {
       const Var v = eqn.in[swapped ? 1 : 0], other = eqn.in[swapped ? 0 : 1];
       const auto own = steps_(v);
-      if (!own || own->chunk || steps_(other) || !is_before_(other)) continue;
-      const auto &free = swapped ? form.free_b : form.free_a, &columns = swapped ? form.free_a : form.free_b;
+      if (!own || steps_(other) || !is_before_(other)) continue;
+      const auto& free = swapped ? form.free_b : form.free_a;
       const auto place = std::ranges::find(free, own->axis);
-      double count = 1;
-      for (const std::int64_t axis : columns) count *= estimate(type(other).shape[at(axis)]);
-      if (place == free.end() || count > most_columns) return {};
+      if (place == free.end()) return {};
+      const bool few = makes_few_of_rows(program_, eqn);
+      if (few ? own->chunk.has_value() : rows_of_step(v, *own, free) < fewest_rows()) return {};
       const std::size_t before = form.batch_a.size() + (swapped ? form.free_a.size() : 0);
       return with_axis(*own, static_cast<std::int64_t>(before) + (place - free.begin()));
     }
     return {};
+  }
+  static double fewest_rows() { return blocks_are_small() ? 2 : 16; }
+  double rows_of_step(Var v, const StepsIn& steps, const std::vector<std::int64_t>& free) const {
+    double rows = steps.chunk ? estimate(*steps.chunk) : 1;
+    for (const std::int64_t axis : free)
+      if (axis != steps.axis) rows *= estimate(type(v).shape[at(axis)]);
+    return rows;
   }
   // Of as many steps of two arrays, those that come later in the loop.
   std::optional<StepsIn> of_later(const StepsIn& a, const StepsIn& b) const {
@@ -109,6 +117,16 @@ class StepsBehind {
 };
 
 }  // namespace
+
+bool makes_few_of_rows(const Program& program, const Eqn& product) {
+  constexpr double most = 4;
+  const Type &a = program.type(product.in[0]), &b = program.type(product.in[1]);
+  const ProductForm form = product_form(product.params, a, b);
+  double of_a = 1, of_b = 1;
+  for (const std::int64_t axis : form.free_b) of_a *= estimate(b.shape[at(axis)]);
+  for (const std::int64_t axis : form.free_a) of_b *= estimate(a.shape[at(axis)]);
+  return std::min(of_a, of_b) <= most;
+}
 
 std::optional<StepsIn> steps_behind(const Program& program, const Eqn& eqn, StepsOf steps,
                                     FunctionRef<bool(Var)> is_before, bool reverse) {

@@ -14,4 +14,7 @@ using StepsOf = FunctionRef<std::optional<StepsIn>(Var)>;
 std::optional<StepsIn> steps_behind(const Program& program, const Eqn& eqn, StepsOf steps,
                                     FunctionRef<bool(Var)> is_before, bool reverse);
 
+// Whether a product makes few numbers of each row of an operand: a step takes these one by one.
+bool makes_few_of_rows(const Program& program, const Eqn& product);
+
 }  // namespace tenon

@@ -127,6 +127,20 @@ TEST(Explain, DoesNotRunTheFunction) {
 }
 
 // What loops take in, and what prevents it.
+// A step of the loop over points stores no pairs for the sums of the other side: it is one reduction of several results.
+TEST(Explain, GradientsOfBothSidesOfPointsAreOneReduction) {
+  const auto loss = [](const Array& x, const Array& y, const Array& b) {
+    const tn::Shape all{x.shape()[0], y.shape()[0], x.shape()[1]};
+    const Array apart = tn::broadcast_in_dim(x, all, {0, 2}) - tn::broadcast_in_dim(y, all, {1, 2});
+    return tn::sum(tn::matmul(tn::exp(-tn::sum(tn::square(apart), 2)), b));
+  };
+  const Array x = ramp({2000, 3}), b = ramp({2000});
+  std::ostringstream out;
+  out << tn::explain(tn::grad<0, 1, 2>(loss))(x, x, b);
+  EXPECT_THAT(out.str(), HasSubstr(": sum, sum, sum")) << out.str();
+  EXPECT_THAT(out.str(), ContainsRegex("[23][0-9][0-9],[0-9]{3} bytes of intermediate values")) << out.str();
+}
+
 TEST(Explain, ReductionsOfLoops) {
   const auto scan = [](const Array& c, const Array& xs) {
     return tn::scan([](const Array& c, const Array& x) { return std::pair(tn::sin(c + x), tn::cos(c)); }, c, xs).second;

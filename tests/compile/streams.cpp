@@ -301,6 +301,69 @@ TEST_P(Streamed, NoStackIsMade) {
 INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Products with a matrix of more columns than a step takes one by one, of steps that have rows enough for them.
+struct StreamedProduct {
+  const char* name;
+  std::function<Array(const Array& h, const Array& xs, const Array& w)> f;
+};
+const StreamedProduct streamed_products[]{
+    {"MeanSquare",
+     [](const Array& h, const Array& xs, const Array& w) { return mean(square(matmul(stream_of(h, xs), w))); }},
+    {"CrossEntropy",
+     [](const Array& h, const Array& xs, const Array& w) {
+       const Array z = matmul(stream_of(h, xs), w), target = cos(xs(all, all, slice(0, w.dim(1))));
+       return mean(logsumexp(z, 2) - sum(z * target, 2));
+     }},
+    {"OfTheOtherSide", [](const Array& h, const Array& xs,
+                          const Array& w) { return amax(einsum("dc,tbd->ctb", w, stream_of(h, xs)), {1, 2}); }},
+    {"OfLayers", [](const Array& h, const Array& xs,
+                    const Array& w) { return var(matmul(tanh(matmul(stream_of(h, xs), w)), transpose(w)), 0); }},
+    {"InReverseOfSomeSteps",
+     [](const Array& h, const Array& xs, const Array& w) {
+       return logsumexp(matmul(stream_of(h, xs, {.reverse = true})(slice(1, none, 2)), w), {0, 1});
+     }},
+    {"InF32",
+     [](const Array& h, const Array& xs, const Array& w) {
+       const Array ys = stream_of(convert(h, DType::f32), convert(xs, DType::f32));
+       return sum(abs(matmul(ys, convert(w, DType::f32))), 0);
+     }},
+    {"InBF16",
+     [](const Array& h, const Array& xs, const Array& w) {
+       return sum(abs(matmul(convert(stream_of(h, xs), DType::bf16), convert(w, DType::bf16))), 0);
+     }},
+};
+class StreamedProducts : public testing::TestWithParam<StreamedProduct> {};
+
+TEST_P(StreamedProducts, AreMadeInSteps) {
+  constexpr std::int64_t rows = 16, columns = 6;
+  const Shape shape{stream_steps, rows, stream_width};
+  const Array xs = reshape(sin(arange(shape.elements().value(), DType::f64) * 1.3 + 0.4), shape), h = cos(xs(3)),
+              w = cos(xs(slice(0, columns), 2, all)) * 0.3;
+  const auto f = [](const Array& h, const Array& xs, const Array& w) { return GetParam().f(h, xs, transpose(w)); };
+  const ProgramRef p = inline_calls(trace(f)(h, xs, w)), q = run_passes(compile_passes(), p);
+  EXPECT_LT(most_elements(*q), stream_steps * rows * columns / 2) << p << q;
+  const std::vector<Value> in{h.value(), xs.value(), w.value()};
+  const DType dtype = p->output_types()[0].dtype;
+  for (const Sizes sizes : {Sizes::fixed, Sizes::symbolic})
+    expect_native({jit(f, {.sizes = sizes})(h, xs, w)}, evaluate(*p, {}, in), dtype);
+  const auto slope =
+      grad<2>([&](const Array& h, const Array& xs, const Array& w) { return sum(convert(f(h, xs, w), DType::f64)); });
+  expect_native({jit(slope)(h, xs, w)}, evaluate(*inline_calls(trace(slope)(h, xs, w)), {}, in), dtype);
+}
+INSTANTIATE_TEST_SUITE_P(All, StreamedProducts, testing::ValuesIn(streamed_products),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A step of few rows would read the matrix for each of them: the stack is a product of all rows.
+TEST(StreamedProducts, OfFewRowsAreOneBehindTheLoop) {
+  const Shape shape{stream_steps, 2, stream_width};
+  const auto f = [](const Array& h, const Array& xs, const Array& w) {
+    return sum(square(matmul(stream_of(h, xs), w)));
+  };
+  const Array xs = full(shape, Array(0.5)), w = full({stream_width, 6}, Array(0.25));
+  const ProgramRef q = run_passes(compile_passes(), inline_calls(trace(f)(xs(0), xs, w)));
+  EXPECT_GE(most_elements(*q), shape.elements().value()) << q;
+}
+
 TEST(StreamsOfNothing, SumToZero) {
   const Array xs = zeros({stream_steps, 0, stream_width}, DType::f64), h = zeros({0, stream_width}, DType::f64);
   const auto f = [](const Array& h, const Array& xs) {

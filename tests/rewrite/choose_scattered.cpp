@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/ir/print.h"
+#include "tenon/rewrite/simplify.h"
 #include "tenon/transform/transforms.h"
 #include "tests/rewrite/same.h"
 
@@ -53,6 +54,30 @@ INSTANTIATE_TEST_SUITE_P(All, Chosen,
                                          Scattered{2, IndexMode::clip, DType::bf16},
                                          Scattered{2, IndexMode::fill, DType::i32},
                                          Scattered{1, IndexMode::clip, DType::c64}));
+
+// Of each lane one row, whole.
+TEST(Chosen, RowsOfLanes) {
+  for (const IndexMode mode : {IndexMode::fill, IndexMode::clip, IndexMode::promise_in_bounds}) {
+    const auto f = [&](const Array& at, const Array& rows) {
+      const IndexAxes axes{{1}, {0}, {0}, {1}, {0}};
+      return scatter(ScatterKind::add, zeros({40, 5, 3}, DType::f32), expand_dims(at, -1), rows, axes, {.mode = mode});
+    };
+    Array at = arange(5) * 9;
+    if (mode != IndexMode::promise_in_bounds) at = at + where(at == 9, 60, 0) - where(at == 18, 20, 0);
+    const Array rows = convert(reshape(arange(15) + 1, {5, 3}), DType::f32);
+    const ProgramRef p = inline_calls(trace(f)(at, rows)), q = choose_scattered(p);
+    EXPECT_FALSE(has_scatters(*q)) << q;
+    expect_same(p, q, {at.value(), rows.value()});
+    expect_native({jit(f)(at, rows)}, evaluate(*p, {}, std::vector{at.value(), rows.value()}), DType::f32);
+  }
+}
+TEST(Chosen, LabelsThatIndexArraysName) {
+  const auto loss = [](const Array& x, const Array& labels) { return -mean(log_softmax(x)(arange(8), labels)); };
+  const Array x = reshape(sin(arange(320, DType::f64)), {8, 40}), labels = arange(8) * 4;
+  const ProgramRef p = simplify(inline_calls(trace(grad<0>(loss))(x, labels))), q = choose_scattered(p);
+  EXPECT_FALSE(has_scatters(*q)) << q;
+  expect_same(p, q, {x.value(), labels.value()});
+}
 
 TEST(Chosen, LabelsOfACrossEntropy) {
   const auto loss = [](const Array& x, const Array& labels) {

@@ -176,6 +176,19 @@ std::optional<ElementPoints> elements_read(const Params& params, const Type& x, 
   return points;
 }
 
+std::optional<RowPoints> row_points_read(const Params& params, const Type& x, const Type& indices) {
+  const auto& p = params.as<GatherParams>();
+  auto points = row_points_of(index_geometry("gather", axes_of(p), x, indices), p.mode, x.shape, p.slice_sizes);
+  if (points) points->fill = p.fill;
+  return points;
+}
+
+IndexAxes axes_of_gather(const Params& params) { return axes_of(params.as<GatherParams>()); }
+Array gather_along(const Params& params, const Array& x, const Array& indices, const IndexAxes& axes) {
+  const auto& p = params.as<GatherParams>();
+  return gather(x, indices, axes, p.slice_sizes, {p.mode, p.fill, {.unique = p.unique}});
+}
+
 std::optional<GatherBatch> gather_batch(const Params& params, std::int64_t array_axis, std::size_t result_rank) {
   const auto& p = params.as<GatherParams>();
   const auto at = std::ranges::find(p.batch, array_axis) - p.batch.begin();

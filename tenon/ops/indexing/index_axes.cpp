@@ -52,6 +52,28 @@ std::optional<ElementPoints> points_of(const IndexGeometry& g, IndexMode mode) {
   return points;
 }
 
+std::optional<RowPoints> row_points_of(const IndexGeometry& g, IndexMode mode, const Shape& x,
+                                       std::span<const Dim> slice_sizes) {
+  std::vector<std::optional<RowPoints::Along>> others(x.rank());
+  std::optional<std::size_t> rows;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    const bool is_moved = g.component[axis] != IndexGeometry::none;
+    const auto kept = std::ranges::find(g.slice_axes, axis);
+    if (g.lane[axis] != IndexGeometry::none) {
+      others[axis] = RowPoints::Along{g.lane_axes[g.lane[axis]], g.lane[axis]};
+    } else if (kept != g.slice_axes.end() && slice_sizes[axis] == x[axis] &&
+               (!is_moved || mode == IndexMode::clip)) {  // a slice of all starts at the first
+      others[axis] = RowPoints::Along{g.window_axes[static_cast<std::size_t>(kept - g.slice_axes.begin())], {}};
+    } else if (is_moved && slice_sizes[axis] == Dim(1) && !rows) {
+      rows = axis;
+    } else {
+      return {};
+    }
+  }
+  if (!rows) return {};
+  return RowPoints{*rows, g.component[*rows], std::move(others), mode};
+}
+
 void require_index_dtype(std::string_view op, const Type& type) {
   if (type.is_array())
     for (DType d : {DType::i32, DType::i64, DType::u32, DType::u64})

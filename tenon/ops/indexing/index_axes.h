@@ -26,6 +26,9 @@ struct IndexGeometry {
 };
 // Of single elements; nothing where slices have axes.
 std::optional<ElementPoints> points_of(const IndexGeometry& g, IndexMode mode);
+// Of whole rows; nothing where slices are others. `slice_sizes`: of all axes of x.
+std::optional<RowPoints> row_points_of(const IndexGeometry& g, IndexMode mode, const Shape& x,
+                                       std::span<const Dim> slice_sizes);
 // Checks ranks and axes; sizes are checked by the types' rules. Throws ShapeError naming `op`.
 IndexGeometry index_geometry(std::string_view op, const IndexAxes& axes, const Type& x, const Type& indices);
 

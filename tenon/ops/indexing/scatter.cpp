@@ -390,6 +390,23 @@ std::optional<ElementPoints> elements_added(const Params& params, const Type& x,
   return points_of(index_geometry("scatter", axes_of(p), x, indices), p.mode);
 }
 
+std::optional<RowPoints> row_points_added(const Params& params, const Type& x, const Type& indices,
+                                          const Type& updates) {
+  const auto& p = params.as<ScatterParams>();
+  if (p.kind != ScatterKind::add) return {};
+  const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);
+  std::vector<Dim> sizes(x.rank(), Dim(1));
+  for (std::size_t i = 0; i < g.slice_axes.size(); ++i) sizes[g.slice_axes[i]] = updates.shape[g.window_axes[i]];
+  return row_points_of(g, p.mode, x.shape, sizes);
+}
+
+IndexAxes axes_of_scatter(const Params& params) { return axes_of(params.as<ScatterParams>()); }
+Array scatter_along(const Params& params, const Array& x, const Array& indices, const Array& updates,
+                    const IndexAxes& axes) {
+  const auto& p = params.as<ScatterParams>();
+  return scatter(p.kind, x, indices, updates, axes, {p.mode, {.unique = p.unique}});
+}
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {
   const auto& p = params.as<ScatterParams>();
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);

@@ -105,6 +105,28 @@ struct ElementPoints {
 };
 std::optional<ElementPoints> elements_added(const Params& params, const Type& x, const Type& indices);
 std::optional<ElementPoints> elements_read(const Params& params, const Type& x, const Type& indices);
+// Of a scatter that adds whole rows of x, or a gather that reads them: each index vector names one place along an axis
+// of x. The places along the others go in step with axes of the indices, or a row has all of them.
+struct RowPoints {
+  struct Along {
+    std::size_t axis;                       // of the updates or results
+    std::optional<std::size_t> of_indices;  // the axis that goes in step
+  };
+  std::size_t axis, number;                  // of x; which number of a vector names a place along it
+  std::vector<std::optional<Along>> others;  // of each axis of x but that
+  IndexMode mode;
+  std::optional<Scalar> fill = {};  // of a gather, where the mode is fill
+};
+std::optional<RowPoints> row_points_added(const Params& params, const Type& x, const Type& indices,
+                                          const Type& updates);
+std::optional<RowPoints> row_points_read(const Params& params, const Type& x, const Type& indices);
+
+// The axes of a gather or a scatter; and the same one of other axes, whose index vectors name the same places.
+IndexAxes axes_of_gather(const Params& params);
+Array gather_along(const Params& params, const Array& x, const Array& indices, const IndexAxes& axes);
+IndexAxes axes_of_scatter(const Params& params);
+Array scatter_along(const Params& params, const Array& x, const Array& indices, const Array& updates,
+                    const IndexAxes& axes);
 
 // An update that overwrites whole rows of x, of some axis, with others: `count` rows from the one whose number is the
 // single element of operand `number`, moved inside or left out where they reach out. Operand `rows` holds their

@@ -191,6 +191,60 @@ RuleRef counted_updates() {
                                            .applies_to = examples});
 }
 
+// x[i, arange(n)], of as many rows, takes one place of each along the first axis: the other one goes in step with the
+// indices, and their vectors lack what only counts.
+MaybeArray in_step(const Match& m) {
+  const Eqn& eqn = *m.maker(m.root());
+  const bool gathers = eqn.op == &gather_op();
+  const Array &x = m[0], &vectors = m[1];
+  const std::size_t last = vectors.rank() - 1;
+  const Eqn* made = m.maker(vectors);
+  IndexAxes axes = gathers ? axes_of_gather(eqn.params) : axes_of_scatter(eqn.params);
+  if (made == nullptr || concatenated_axis(*made) != static_cast<std::int64_t>(last) || made->in.size() < 2 ||
+      made->in.size() != axes.map.size() || !x.shape().known())
+    return {};
+  for (std::size_t number = axes.map.size(); number-- > 0;) {
+    const std::int64_t axis = axes.map[number];
+    if (std::ranges::count(axes.collapsed, axis) == 0) continue;
+    const Found p = Counting(m).of(m.operand(*made, number));
+    if (!p || p->start != 0 || p->step != 1 || p->axis == last ||
+        std::ranges::count(axes.indices_batch, static_cast<std::int64_t>(p->axis)) > 0 ||
+        x.shape()[static_cast<std::size_t>(axis)] != Dim(p->count))
+      continue;
+    axes.map.erase(axes.map.begin() + static_cast<std::ptrdiff_t>(number));
+    std::erase(axes.collapsed, axis);
+    axes.batch.push_back(axis);
+    axes.indices_batch.push_back(static_cast<std::int64_t>(p->axis));
+    Arrays left;
+    for (std::size_t k = 0; k < made->in.size(); ++k)
+      if (k != number) left.push_back(m.operand(*made, k));
+    const Array indices = left.size() == 1 ? left[0] : concatenate(left, static_cast<std::int64_t>(last));
+    return gathers ? gather_along(eqn.params, x, indices, axes) : scatter_along(eqn.params, x, indices, m[2], axes);
+  }
+  return {};
+}
+
+RuleRef axes_in_step() {
+  using Holes = std::span<const Array>;
+  const auto examples = [] {
+    std::vector<Rule::Example> all;
+    const Type x = Type::array(DType::f32, {Dim(8), Dim(4), Dim(3)}), i = Type::array(DType::i32, {Dim(4)}),
+               y = Type::array(DType::f32, {Dim(4), Dim(3)}), row = Type::array(DType::f32, {Dim(4), Dim(8)});
+    all.push_back({{x, i}, [](Holes h) { return h[0](h[1], arange(4)); }});
+    all.push_back({{row, i}, [](Holes h) { return h[0](arange(4), h[1]); }});
+    all.push_back({{row, i}, [](Holes h) { return h[0](expand_dims(arange(4), 1), h[1]); }});
+    for (const ScatterKind kind : {ScatterKind::set, ScatterKind::add, ScatterKind::max})
+      all.push_back(
+          {{x, i, y}, [=](Holes h) { return scatter_at(kind, h[0], std::vector{h[1], arange(4)}, {0, 1}, h[2], {}); }});
+    return all;
+  };
+  return std::make_shared<const Rule>(
+      Rule{.name = "x[i, arange] as one place of each row",
+           .replacement = in_step,
+           .roots = [](const OpInfo& op) { return &op == &gather_op() || &op == &scatter_op(); },
+           .applies_to = examples});
+}
+
 // Zeros around an array, all behind it along one axis, or all before it.
 struct Part {
   Array x;
@@ -246,6 +300,6 @@ RuleRef sum_of_parts() {
 
 }  // namespace
 
-std::vector<RuleRef> index_rules() { return {counted_rows(), counted_updates(), sum_of_parts()}; }
+std::vector<RuleRef> index_rules() { return {counted_rows(), counted_updates(), axes_in_step(), sum_of_parts()}; }
 
 }  // namespace tenon
