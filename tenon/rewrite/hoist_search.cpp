@@ -138,6 +138,7 @@ class HoistSearch {
     reverse_ = p.reverse;
     steps_.clear();
     behind_.clear();
+    narrowed_.clear();
     waiting_.clear();
     behind_.insert(loop.out.begin(), loop.out.end());
     note_unrolled(hoist);
@@ -205,6 +206,9 @@ class HoistSearch {
       } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
+        const auto narrows = [&](Var v) { return narrowed_.contains(v); };
+        if (is_product(*eqn.op) || reduction_of(eqn, program_) || std::ranges::any_of(eqn.in, narrows))
+          narrowed_.insert(eqn.out[0]);
         if (is_product(*eqn.op) ? makes_few_of_rows(program_, eqn) : reduction_of(eqn, program_) && !is_one_number(e))
           ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
@@ -316,11 +320,12 @@ class HoistSearch {
   }
   static bool is_whole_part(const StreamEnd& end) { return end.kind == StreamEnd::Kind::part && end.axes.empty(); }
   // Whether a reduction takes few numbers of a step that has many others: it stays behind the loop, so that threads
-  // share a step.
+  // share a step. Numbers that are made of more of a step's would keep these in memory.
   bool is_of_few(const Hoist& hoist, std::size_t e) const {
     constexpr double many_each = 16, least = 1 << 18;  // elements
     const Eqn& eqn = program_.eqns()[e];
-    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_of_elements_) return false;
+    if (!reduction_of(eqn, program_) || !steps_along(eqn) || !is_of_elements_ || narrowed_.contains(eqn.in[0]))
+      return false;
     const double row = estimate(step_shape(type(eqn.in[0]).shape, *steps(eqn.in[0])).elements());
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
@@ -521,7 +526,8 @@ class HoistSearch {
   std::vector<std::size_t> maker_;
   std::vector<bool> is_output_;
   std::unordered_map<Var, StepsIn> steps_;
-  std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
+  std::unordered_set<Var> behind_;    // of a loop: what cannot be computed before it
+  std::unordered_set<Var> narrowed_;  // of a step: what products and reductions make of its numbers
   std::multimap<std::size_t, std::shared_ptr<const WaitingEnd>> waiting_;  // by the eqn of the sum
   bool is_of_elements_ = false;  // of a loop's body: then threads share the rows of each step
   bool reverse_ = false;         // of a loop

@@ -94,7 +94,7 @@ class StepsBehind {
     }
     return {};
   }
-  static double fewest_rows() { return blocks_are_small() ? 2 : 16; }
+  static double fewest_rows() { return blocks_are_small() ? 2 : 32; }
   double rows_of_step(Var v, const StepsIn& steps, const std::vector<std::int64_t>& free) const {
     double rows = steps.chunk ? estimate(*steps.chunk) : 1;
     for (const std::int64_t axis : free)

@@ -335,7 +335,7 @@ const StreamedProduct streamed_products[]{
 class StreamedProducts : public testing::TestWithParam<StreamedProduct> {};
 
 TEST_P(StreamedProducts, AreMadeInSteps) {
-  constexpr std::int64_t rows = 16, columns = 6;
+  constexpr std::int64_t rows = 32, columns = 6;
   const Shape shape{stream_steps, rows, stream_width};
   const Array xs = reshape(sin(arange(shape.elements().value(), DType::f64) * 1.3 + 0.4), shape), h = cos(xs(3)),
               w = cos(xs(slice(0, columns), 2, all)) * 0.3;

@@ -361,23 +361,6 @@ MaybeArray one_by_one(const Match& m) {
   return convert(summed.empty() ? products : sum(products, Axes(summed)), dtype);
 }
 
-// A product whose sums have one term each as one that sums nothing, as an outer product is.
-MaybeArray without_sums(const Match& m) {
-  const ProductForm form = product_form(m.maker(m.root())->params, m[0].type(), m[1].type());
-  const auto is_one = [](const Dim& size) { return size == Dim(1); };
-  if (form.sum_sizes.empty() || !std::ranges::all_of(form.sum_sizes, is_one)) return {};
-  const auto left = [](const Array& x, const std::vector<std::int64_t>& summed, std::vector<std::int64_t>& batch) {
-    for (std::int64_t& axis : batch) axis -= std::ranges::count_if(summed, [&](std::int64_t a) { return a < axis; });
-    Shape shape = x.shape();
-    for (std::size_t i = shape.rank(); i-- > 0;)
-      if (std::ranges::count(summed, static_cast<std::int64_t>(i)) > 0) shape = shape.without_axis(i);
-    return reshape(x, shape);
-  };
-  DotAxes axes{{}, {}, form.batch_a, form.batch_b};
-  const Array a = left(m[0], form.contract_a, axes.batch_a), b = left(m[1], form.contract_b, axes.batch_b);
-  return dot_general(a, b, axes, m.root().dtype());
-}
-
 // Products of f16 and bf16 are summed in f32 and rounded once. As products of f32 their operands are converted once for
 // all products that read them, or in what makes them, and the result in what reads it.
 MaybeArray of_f32(const Match& m) {
@@ -480,25 +463,6 @@ RuleRef elementwise() {
              all.push_back({{x, x}, [](Holes h) { return einsum("ij,ij->", h[0], h[1]); }});
              all.push_back({{x, v}, [](Holes h) { return einsum("ij,j->ij", h[0], h[1]); }});
              all.push_back({{number, x}, [](Holes h) { return dot_general(h[0], h[1], {}); }});
-             return all;
-           }});
-}
-
-RuleRef outer() {
-  return std::make_shared<const Rule>(
-      Rule{.name = "products of one term",
-           .exactness = Exactness::reassociates,  // -0 stays -0
-           .replacement = without_sums,
-           .roots = is_product,
-           .applies_to = [] {
-             std::vector<Rule::Example> all;
-             using Holes = std::span<const Array>;
-             for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::c64}) {
-               const auto type = [=](std::vector<Dim> sizes) { return Type::array(dtype, Shape(std::move(sizes))); };
-               all.push_back({{type({4, 1}), type({1, 5})}, [](Holes h) { return matmul(h[0], h[1]); }});
-               all.push_back(
-                   {{type({2, 1, 4}), type({1, 5, 2})}, [](Holes h) { return einsum("bki,kjb->bij", h[0], h[1]); }});
-             }
              return all;
            }});
 }
@@ -619,7 +583,7 @@ RuleRef solutions() {
 }  // namespace
 
 std::vector<RuleRef> product_rules() {
-  return {chains(), scales(), orientation(), untransposed(), elementwise(), outer(), wide(), solutions()};
+  return {chains(), scales(), orientation(), untransposed(), elementwise(), wide(), solutions()};
 }
 
 }  // namespace tenon

@@ -10,11 +10,12 @@ std::vector<RuleRef> number_rules();   // what follows from numbers alone
 std::vector<RuleRef> choice_rules();   // chains of selects
 std::vector<RuleRef> conversion_rules();  // chains of conversions
 std::vector<RuleRef>
-product_rules();                     // products of matrices, in the order that costs least; solve in place of inverses
-std::vector<RuleRef> index_rules();  // reads and updates at indices that follow from counting; parts amid zeros
-std::vector<RuleRef> order_rules();  // the first few in order
-std::vector<RuleRef> reduction_rules();  // reductions of all elements, in whatever shape
-std::vector<RuleRef> stability_rules();  // what overflows on the way; none is applied unless it is asked for
+product_rules();  // products of matrices, in the order that costs least; solve in place of inverses
+std::vector<RuleRef> outer_product_rules();  // products that sum nothing
+std::vector<RuleRef> index_rules();          // reads and updates at indices that follow from counting; parts amid zeros
+std::vector<RuleRef> order_rules();          // the first few in order
+std::vector<RuleRef> reduction_rules();      // reductions of all elements, in whatever shape
+std::vector<RuleRef> stability_rules();      // what overflows on the way; none is applied unless it is asked for
 
 // Those that are applied to all that is compiled.
 const RuleSet& default_rules();
