@@ -1,5 +1,6 @@
 // Kernels of products of narrow numbers, by instructions that multiply and sum groups of factors: of tiles (AMX), or of
-// vectors of 16-bit integers in pairs (VNNI, AVX-512, AVX2, SSE2).
+// vectors of bytes by four or of bf16 in pairs (VNNI, AVX512-BF16), or of 16-bit integers in pairs (AVX-512, AVX2,
+// SSE2).
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@ struct GroupedFactors {
   Form form = Form::as_they_are;
   std::int64_t element = 2;  // bytes of a factor in memory
   bool a_signed = true, b_signed = true;
+  bool a_shifted = false;  // bytes of a with their leading bits flipped: unsigned for signed ones, and the other way
 
   std::int64_t parts() const { return form == Form::parts_of_halves ? 2 : 1; }
   std::int64_t terms() const { return form == Form::as_they_are ? 64 / element : 32; }  // of a step

@@ -69,6 +69,12 @@ void widen_bytes(const Byte* from, bool is_signed, Size count, Byte* to) {
   }
 }
 
+void flip_leading_bits(Byte* strip) {
+  const __m128i leading = _mm_set1_epi8(-128);
+  for (Size i = 0; i < GroupedFactors::strip_bytes; i += 16)
+    store_16(strip + i, _mm_xor_si128(load_16(strip + i), leading));
+}
+
 // f16 as the sum of two bf16, which is exact: 8 leading bits of its 11, and what is left. 16 at a time; false where one
 // is no number.
 __attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size count, Byte* leading, Byte* rest) {
@@ -111,16 +117,21 @@ class PanelPacker {
     if (x_.term_stride == 1) {
       for (Size i = 0; i < strips; ++i)
         for (Size s = 0; s < steps; ++s)
-          if (!strip(i, s, at(i, s))) return false;
+          if (!made(i, s, at(i, s))) return false;
     } else {
       for (Size s = 0; s < steps; ++s)
         for (Size i = 0; i < strips; ++i)
-          if (!strip(i, s, at(i, s))) return false;
+          if (!made(i, s, at(i, s))) return false;
     }
     return true;
   }
 
  private:
+  bool made(Size number, Size step, Byte* to) const {
+    if (!strip(number, step, to)) return false;
+    if (f_.a_shifted && side_ == OperandSide::a) flip_leading_bits(to);
+    return true;
+  }
   bool strip(Size number, Size step, Byte* to) const {
     const Size first_lane = number * strip_lanes, first_term = step * f_.terms();
     const Size lanes_left = x_.lanes - first_lane, terms_left = x_.terms - first_term;
