@@ -23,7 +23,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_readers = 100;  // of what is made of a stack, and makers of indices; eqns
+constexpr std::size_t most_followed = 100;  // of what is made of a stack, and of what makes indices; eqns
+constexpr std::size_t most_reads = 4;       // of rows of a stack: each step chooses for each of them
 
 double fewest_bytes() { return blocks_are_small() ? 0 : 1 << 13; }  // of a stack
 
@@ -61,7 +62,7 @@ class RowSearch {
     while (!open.empty()) {
       const Var x = open.back();
       open.pop_back();
-      if (is_output_[x] || lies.size() > most_readers) return {};
+      if (is_output_[x] || lies.size() > most_followed) return {};
       const std::int64_t axis = lies.at(x);
       for (const std::size_t e : readers_[x]) {
         const Eqn& eqn = program_.eqns()[e];
@@ -69,7 +70,7 @@ class RowSearch {
         if (const auto form = reduction_of(eqn, program_); form && std::ranges::count(form->axes, axis) > 0) continue;
         if (eqn.op == &gather_op()) {
           auto points = rows_chosen(eqn, x, axis, loop);
-          if (!points) return {};
+          if (!points || found.size() == most_reads) return {};
           found.emplace(e, std::move(*points));
           continue;
         }
@@ -97,7 +98,7 @@ class RowSearch {
       const std::size_t e = maker_[open.back()];
       open.pop_back();
       if (e == nowhere || e < loop) continue;
-      if (e == loop || ++seen > most_readers) return false;
+      if (e == loop || ++seen > most_followed) return false;
       open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
     }
     return true;
@@ -109,7 +110,8 @@ class RowSearch {
   std::vector<bool> is_output_;
 };
 
-Array rows_of(const RowPoints& points, const Type& x, const Type& result, const Array& of, const Array& indices) {
+Array chosen_among_all(const RowPoints& points, const Type& x, const Type& result, const Array& of,
+                       const Array& indices) {
   const Array chosen = where(is_named(points, x, indices), of, zeros(x.shape, x.dtype));
   Array rows = convert(sum(chosen, Axes(static_cast<std::int64_t>(points.axis))), x.dtype);
   if (points.fill) rows = where(is_inside(points, x, indices), rows, Array(*points.fill));
@@ -134,8 +136,8 @@ ProgramRef choose_gathered(const ProgramRef& program) {
           continue;
         }
         const EqnScope place(eqn);
-        replay.set(eqn.out[0], rows_of(points->second, inner->type(eqn.in[0]), inner->type(eqn.out[0]),
-                                       replay.get(eqn.in[0]), replay.get(eqn.in[1])));
+        replay.set(eqn.out[0], chosen_among_all(points->second, inner->type(eqn.in[0]), inner->type(eqn.out[0]),
+                                                replay.get(eqn.in[0]), replay.get(eqn.in[1])));
       }
     });
   });

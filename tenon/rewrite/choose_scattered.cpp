@@ -20,7 +20,7 @@ namespace {
 std::int64_t fewest() { return blocks_are_small() ? 1 : 32; }
 
 // The rows of zeros to each of which one element is added, or of which each has one whole row added to it.
-std::optional<RowPoints> rows_of(const Program& program, std::span<const std::size_t> maker, const Eqn& eqn) {
+std::optional<RowPoints> rows_added(const Program& program, std::span<const std::size_t> maker, const Eqn& eqn) {
   if (eqn.op != &scatter_op() || program.type(eqn.in[0]).dtype == DType::bool_ ||
       !is_filled_with_zero(program, maker, eqn.in[0]))
     return {};
@@ -46,11 +46,11 @@ ProgramRef choose_scattered(const ProgramRef& program) {
   return memo.get(Hasher()("choose_scattered")(program->hash()).finish(), [&] {
     const ProgramRef inner = with_regions(program, choose_scattered);
     const auto maker = maker_numbers(*inner);
-    const auto is_one = [&](const Eqn& eqn) { return rows_of(*inner, maker, eqn).has_value(); };
+    const auto is_one = [&](const Eqn& eqn) { return rows_added(*inner, maker, eqn).has_value(); };
     if (std::ranges::none_of(inner->eqns(), is_one)) return inner;
     return rewritten(*inner, [&](Replay& replay) {
       for (const Eqn& eqn : inner->eqns()) {
-        const auto points = rows_of(*inner, maker, eqn);
+        const auto points = rows_added(*inner, maker, eqn);
         if (!points) {
           replay.bind_eqn(eqn);
           continue;

@@ -54,7 +54,8 @@ TEST_P(GatheredRows, AreWhatAGatherReads) {
   expect_native({jit(f)(h, at)}, evaluate(*p, {}, in), dtype);
 }
 INSTANTIATE_TEST_SUITE_P(All, GatheredRows,
-                         testing::Values(Gathered{IndexMode::clip, DType::f32}, Gathered{IndexMode::fill, DType::f64, Scalar(-0.5)},
+                         testing::Values(Gathered{IndexMode::clip, DType::f32},
+                                         Gathered{IndexMode::fill, DType::f64, Scalar(-0.5)},
                                          Gathered{IndexMode::fill, DType::f32, Scalar(2.5F)},
                                          Gathered{IndexMode::promise_in_bounds, DType::bf16},
                                          Gathered{IndexMode::fill, DType::i32}, Gathered{IndexMode::clip, DType::i64},
@@ -120,7 +121,13 @@ TEST(NotGathered, OtherRows) {
              const Array ys = stacked(h);
              return std::vector{ys(argmax(sum(ys, 2), 0) + at * 0, arange(read_rows))};
            },
-           [](const Array& h, const Array& at) { return std::vector{stacked(h)(at)}; }}) {
+           [](const Array& h, const Array& at) { return std::vector{stacked(h)(at)}; },
+           [](const Array& h, const Array& at) {  // more of them than each step chooses for
+             const Array ys = stacked(h);
+             std::vector<Array> all;
+             for (int i = 0; i < 5; ++i) all.push_back(ys(at + i, arange(read_rows)));
+             return all;
+           }}) {
     const ProgramRef p = inline_calls(trace(f)(h, at));
     EXPECT_EQ(choose_gathered(p)->hash(), p->hash()) << p;
   }
