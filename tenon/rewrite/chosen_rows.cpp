@@ -64,10 +64,8 @@ Array is_named(const RowPoints& points, const Type& x, const Array& indices) {
   std::vector<std::int64_t> axes = lanes, own;
   axes.insert(std::ranges::upper_bound(axes, along), along);
   std::vector<Dim> sizes;
-  for (const std::int64_t axis : axes) {
-    if (axis != along) own.push_back(std::ssize(sizes));
-    sizes.push_back(x.shape[at(axis)]);
-  }
+  for (const std::int64_t axis : axes) sizes.push_back(x.shape[at(axis)]);
+  for (const std::int64_t lane : lanes) own.push_back(place_of(axes, lane));
   const Shape shape(sizes);
   const Array found = broadcast_in_dim(convert(number, counted), shape, own) ==
                       broadcast_in_dim(arange(size, counted), shape, {place_of(axes, along)});
@@ -85,7 +83,7 @@ Array is_inside(const RowPoints& points, const Type& x, const Array& indices) {
   const auto [index, axes] = places(points, x, indices);
   const Array inside = (index >= 0) & (index < x.shape[points.axis].value());
   std::vector<std::int64_t> dims;
-  for (const std::int64_t axis : axes) dims.push_back(axis - (at(axis) > points.axis));
+  for (const std::int64_t axis : axes) dims.push_back(axis_left({static_cast<std::int64_t>(points.axis)}, axis));
   return broadcast_in_dim(inside, x.shape.without_axis(points.axis), dims);
 }
 

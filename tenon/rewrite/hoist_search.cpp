@@ -206,10 +206,10 @@ class HoistSearch {
       } else if (const auto steps = is_of_few(hoist, e) ? std::nullopt : steps_along(eqn)) {
         cone.insert(e);
         steps_.emplace(eqn.out[0], *steps);
-        const auto narrows = [&](Var v) { return narrowed_.contains(v); };
-        if (is_product(*eqn.op) || reduction_of(eqn, program_) || std::ranges::any_of(eqn.in, narrows))
-          narrowed_.insert(eqn.out[0]);
-        if (is_product(*eqn.op) ? makes_few_of_rows(program_, eqn) : reduction_of(eqn, program_) && !is_one_number(e))
+        const bool multiplies = is_product(*eqn.op), reduces = reduction_of(eqn, program_).has_value();
+        const auto is_narrowed = [&](Var v) { return narrowed_.contains(v); };
+        if (multiplies || reduces || std::ranges::any_of(eqn.in, is_narrowed)) narrowed_.insert(eqn.out[0]);
+        if (multiplies ? makes_few_of_rows(program_, eqn) : reduces && !is_one_number(e))
           ends.push_back({e, StreamEnd::Kind::part, {{eqn.in[0], *this->steps(eqn.in[0])}}, {}, {}, {}, {}});
       }
     }

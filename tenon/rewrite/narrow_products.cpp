@@ -51,10 +51,12 @@ class Narrow {
         whole_(in_memory_) {
     for (const Eqn& eqn : program.eqns())
       if (rule_of<LowerElement>(*eqn.op) == nullptr && rule_of<LowerReduction>(*eqn.op) == nullptr)
-        for (const Var v : eqn.in) in_memory_[v] = true, in_place_[v] = in_place_[v] || !is_product(*eqn.op);
-    for (const Eqn& eqn : program.eqns())
-      if (rule_of<LowerElement>(*eqn.op) == nullptr && rule_of<LowerReduction>(*eqn.op) == nullptr)
-        for (std::size_t i = 0; i < read_whole(eqn); ++i) whole_[eqn.in[i]] = true;
+        for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+          const Var v = eqn.in[i];
+          in_memory_[v] = true;
+          in_place_[v] = in_place_[v] || !is_product(*eqn.op);
+          whole_[v] = whole_[v] || i < read_whole(eqn);
+        }
     for (const Var v : program.outputs()) in_memory_[v] = in_place_[v] = whole_[v] = true;
   }
 

@@ -203,10 +203,11 @@ MaybeArray in_step(const Match& m) {
   if (made == nullptr || concatenated_axis(*made) != static_cast<std::int64_t>(last) || made->in.size() < 2 ||
       made->in.size() != axes.map.size() || !x.shape().known())
     return {};
+  const Counting counting(m);
   for (std::size_t number = axes.map.size(); number-- > 0;) {
     const std::int64_t axis = axes.map[number];
     if (std::ranges::count(axes.collapsed, axis) == 0) continue;
-    const Found p = Counting(m).of(m.operand(*made, number));
+    const Found p = counting.of(m.operand(*made, number));
     if (!p || p->start != 0 || p->step != 1 || p->axis == last ||
         std::ranges::count(axes.indices_batch, static_cast<std::int64_t>(p->axis)) > 0 ||
         x.shape()[static_cast<std::size_t>(axis)] != Dim(p->count))
