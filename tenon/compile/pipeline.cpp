@@ -37,6 +37,7 @@
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/join_branches.h"
 #include "tenon/rewrite/mask_reductions.h"
+#include "tenon/rewrite/merge_carries.h"
 #include "tenon/rewrite/narrow_products.h"
 #include "tenon/rewrite/one_pass.h"
 #include "tenon/rewrite/reduce_at_points.h"
@@ -90,6 +91,7 @@ std::span<const ProgramPass> compile_passes() {
          choose_scattered},
         {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},
         {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+        {"merge_carries", "carries of a loop that are equal at every step, as one", merge_carries},
         {"one_pass", "reductions that wait for each other, in one pass over rows that fit no cache", one_pass},
         {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
          delta_stacks},

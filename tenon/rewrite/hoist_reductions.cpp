@@ -54,7 +54,9 @@ class LoopRebuild {
       centres_.push_back(centre_of(i));
       if (centres_[i]) streams_[i].initial.erase(streams_[i].initial.begin());
       for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
-      if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
+      if (streams_[i].beside)
+        for (const Array& x : streams_[i].beside(steps_before(end, p)))
+          added_.beside[i].push_back(edit.add_xs(by_turn(x)));
     }
     for (const auto& [v, most] : reads_.lags())
       for (std::int64_t lag = 0; lag < most; ++lag) added_.earlier[v].push_back(edit.add_carry(nothing_of(v, replay)));
@@ -274,7 +276,7 @@ class LoopRebuild {
     std::map<StepKey, Array> parts;
     std::map<Var, Array> whole;
     std::map<StepKey, Array> by_number;
-    std::map<std::size_t, Array> beside;  // what streams have asked for
+    std::map<std::size_t, Arrays> beside;  // what streams have asked for
     Array number;
   };
 
@@ -298,7 +300,8 @@ class LoopRebuild {
       for (const auto& [v, at] : added_.whole) step.whole.emplace(v, body.at(at));
       for (const auto& [along, at] : added_.by_number) step.by_number.emplace(along, body.at(at));
       for (const auto& [along, at] : added_.parts) step.parts.emplace(along, of_turn(body.at(at), turn_step));
-      for (const auto& [i, at] : added_.beside) step.beside.emplace(i, of_turn(body.at(at), turn_step));
+      for (const auto& [i, added] : added_.beside)
+        for (const LoopEdit::Added one : added) step.beside[i].push_back(of_turn(body.at(one), turn_step));
       if (added_.number) step.number = body.at(*added_.number) * hoist_.steps_a_turn + turn_step;
       take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
@@ -522,7 +525,7 @@ class LoopRebuild {
   struct {                                           // what the loop is given for these, and for streams
     std::map<StepKey, LoopEdit::Added> parts, by_number;
     std::map<Var, LoopEdit::Added> whole;
-    std::map<std::size_t, LoopEdit::Added> beside;
+    std::map<std::size_t, std::vector<LoopEdit::Added>> beside;
     std::vector<LoopEdit::Added> state;
     std::map<Var, std::vector<LoopEdit::Added>> earlier;
     std::optional<LoopEdit::Added> number;

@@ -53,9 +53,10 @@ RunningSums::RunningSums(const StreamEnd& end, const Replay& replay)
     const bool is_other = wider && wider->other && i + 1 == end.of.size();
     of_wider_.push_back(is_other || (wider && program.type(v).shape == wider->shape));
   }
-  counts_ = !waits_->first.largest || std::ranges::any_of(waits_->sum.terms, [&](const SummedTerm& t) {
-    return is_plain(t) && !t.distances.empty();
-  });
+  // Where its distances are from the mean, their sum is 0, and with it what it is multiplied by.
+  const std::size_t fewest = waits_->first.largest ? 1 : 2;
+  counts_ = std::ranges::any_of(waits_->sum.terms,
+                                [&](const SummedTerm& t) { return is_plain(t) && t.distances.size() >= fewest; });
 }
 
 bool RunningSums::is_plain(const SummedTerm& term) const {
@@ -87,7 +88,14 @@ Stream RunningSums::stream() const {
   Stream stream{
       .initial = std::move(initial),
       .take = [self = *this](std::span<const Array> state, const StreamStep& now) { return self.take(state, now); }};
-  if (counts_) stream.beside = [dtype = dtype_](const Array& before) { return convert(before, dtype); };
+  const bool mean = !waits_->first.largest;
+  if (counts_ || mean)
+    stream.beside = [dtype = dtype_, counts = counts_, mean](const Array& before) {
+      Arrays beside;
+      if (counts) beside.push_back(convert(before, dtype));
+      if (mean) beside.push_back(share_of_steps(before, dtype));
+      return beside;
+    };
   return stream;
 }
 
@@ -146,9 +154,9 @@ Arrays RunningSums::take(std::span<const Array> state, const StreamStep& now) co
   } else {
     const Array each = convert(size_as_array(elements_each(now)), dtype_);
     const Array own = now.axes.empty() ? x : sum(x, Axes(now.axes)) / max(each, 1);
-    next = old + (own - old) * (1 / (now.beside + 1));
+    next = old + (own - old) * now.beside.back();
   }
-  if (counts_) before = now.beside * convert(size_as_array(elements_each(now)), dtype_);
+  if (counts_) before = now.beside[0] * convert(size_as_array(elements_each(now)), dtype_);
   const Array centre = centre_of(next), apart = centre_of(old) - centre;
   const Step step{now, grown.exponential, distances ? x - along_step(centre, now) : Array()};
   Arrays result{next};

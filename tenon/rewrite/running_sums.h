@@ -36,7 +36,7 @@ class RunningSums {
   Shape rows_, wider_;
   Dim count_ = 1;  // of all elements for each row
   DType dtype_;
-  bool counts_;  // whether it reads how many elements there were before
+  bool counts_;  // whether it reads how many elements there were before: what it asks for first beside a step
 };
 
 }  // namespace tenon

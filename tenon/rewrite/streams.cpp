@@ -127,6 +127,8 @@ Stream masked_exponentials_stream(const Type& result) {
               }};
 }
 
+Array share_of_steps(const Array& before, DType dtype) { return 1 / (convert(before, dtype) + 1); }
+
 Stream squares_stream(const Type& result, const Dim& count) {
   const DType dtype = computed_in(result.dtype);
   const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));
@@ -134,7 +136,7 @@ Stream squares_stream(const Type& result, const Dim& count) {
           .take =
               [=](std::span<const Array> state, const StreamStep& step) {
                 const Array &mean = state[0], &squares = state[1], x = convert(step.elements, dtype);
-                const Array& part = step.beside;  // of all steps so far, the last one
+                const Array& part = step.beside[0];
                 if (step.axes.empty()) {
                   const Array off = x - mean, next = mean + off * part;
                   return Arrays{next, squares + off * (x - next)};
@@ -149,7 +151,7 @@ Stream squares_stream(const Type& result, const Dim& count) {
                 const Array all = convert(size_as_array(count), dtype);
                 return Arrays{convert(state[1] + square(state[0] - convert(reference, dtype)) * all, result.dtype)};
               },
-          .beside = [=](const Array& before) { return 1 / (convert(before, dtype) + 1); }};
+          .beside = [=](const Array& before) { return Arrays{share_of_steps(before, dtype)}; }};
 }
 
 Stream masked_squares_stream(const Type& result) {

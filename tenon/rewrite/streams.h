@@ -19,7 +19,7 @@ struct StreamStep {
   Array elements;
   std::vector<std::int64_t> axes;
   Array index = {};    // where they lie along the axis of the steps, i64[]
-  Array beside = {};   // what the stream has asked for beside each step
+  Arrays beside = {};  // what the stream has asked for beside each step
   Array mask = {};     // which elements count; absent: all do
   Arrays others = {};  // what else it takes in of each
 };
@@ -45,7 +45,7 @@ struct Stream {
   std::function<Arrays(std::span<const Array> state, const Array& reference)> finish;
   bool numbered = false;  // whether it reads where the step lies
   // Of how many steps come before each, i64[steps], what it reads beside it: made before the loop.
-  std::function<Array(const Array& before)> beside = {};
+  std::function<Arrays(const Array& before)> beside = {};
   // Elements of two steps as those of one, and an element that changes nothing; nothing where the state has to take in
   // each step's, and no others.
   std::function<Array(const Array&, const Array&)> join = {};
@@ -64,6 +64,9 @@ Stream row_stream(const Type& row);
 Stream exponentials_stream(const Type& result);
 // The same of elements that a mask chooses, 0 where it chooses none: the state is whether it has chosen one, too.
 Stream masked_exponentials_stream(const Type& result);
+
+// Of all steps so far, what part the last one is: 1 / (before + 1).
+Array share_of_steps(const Array& before, DType dtype);
 
 // sum((x - reference)^2) of real numbers. The state is the mean so far and the sum of squared distances from it
 // (Welford, 1962; of several elements a step, Chan, Golub and LeVeque, 1979). `count`: how many elements there are in

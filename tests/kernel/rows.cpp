@@ -18,7 +18,7 @@ TEST(RestrictToRows, LeavesPlacesBesideEachOtherSo) {
     m1[mul(i0, 2)] = m0[i0]
     m1[add(mul(i0, 2), 1)] = neg(m0[i0])
 )");
-  RestrictToRows restrict_to_rows({{0, {{7, 64}}}, 64, 2048}, {{1, {1, 2}}}, {}, {});
+  RestrictToRows restrict_to_rows({{0, {{7, 64}}}, 64, 2048}, {{1, {1, 2}}}, {}, {}, {});
   const Statement s = restrict_to_rows(f.body[0]);
   const Nest& nest = std::get<Nest>(s.held());
   EXPECT_EQ(nest.sizes[0], Dim(64));

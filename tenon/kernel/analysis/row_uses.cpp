@@ -25,6 +25,16 @@ bool agrees(const Uses& uses) {
 void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows, bool of_loop) {
   for (const RowAccess& a : accesses) {
     Use& use = uses[a.slot];
+    use.read = use.read || !a.write;
+    if (a.same) {
+      use.by_rows = use.same ? use.by_rows : !use.written;
+      use.same = use.written = true;
+      continue;
+    }
+    if (use.same) {
+      use.by_rows = use.by_rows && !a.write;
+      continue;
+    }
     if (a.own) {
       use.by_rows = use.by_rows && !use.written;
       use.own = use.written = true;

@@ -14,6 +14,7 @@ namespace {
 using SizesOf = std::map<std::uint32_t, Dim>;  // of variables
 
 constexpr std::int64_t enough_rows = 16;  // of a reduction along its rows: no sum is divided then
+constexpr std::int64_t few_numbers = 64;  // that a statement computes in a step, which every block of rows does
 
 // Every load of an expression, once.
 template <class Visit>
@@ -47,32 +48,55 @@ class Collector {
 
  private:
   bool divided(const Nest& n) {
-    if (n.sizes.empty() || !rows_of(n.sizes[0])) return false;
+    const bool same = n.sizes.empty() || !rows_of(n.sizes[0]);
+    if (same && !is_same_for_all(n.sizes)) return false;
     if (!n.independent) return false;
     enter(n.vars, n.sizes);
+    if (same) row_var_.reset();
     for (const Store& s : n.stores) {
       if (s.condition) return false;
-      access(s.slot, true, s.offset);
+      if (same)
+        same_for_all(s.slot);
+      else
+        access(s.slot, true, s.offset);
       loads(s.offset), loads(s.value);
     }
     return true;
   }
+  // A few numbers of a loop's step.
+  bool is_same_for_all(const Sizes& sizes) const {
+    return steps_ && !ends_apart_ && at_most(product_of(sizes) * repeats_, few_numbers);
+  }
+  void same_for_all(SlotId slot) { to_.push_back({.slot = slot, .write = true, .known = true, .same = true}); }
   bool divided(const Reduce& r) {
     const bool by_sum = divides_sum(r, rows_);
     if (!r.stores.empty() || !r.others.empty()) return false;
-    if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, Dim(0)) > 0)) return false;
     const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
-    if (sizes.empty() || !rows_of(sizes[0])) return false;
+    const bool same = sizes.empty() || !rows_of(sizes[0]);
+    if (same && !is_same_for_all({product_of(r.outer_sizes), product_of(r.inner_sizes)})) return false;
+    if (!same && by_sum && (!sums_ || std::ranges::count(r.outer_sizes, Dim(0)) > 0)) return false;
     enter(r.outer_vars, r.outer_sizes);
     enter(r.inner_vars, r.inner_sizes);
+    if (same) {
+      row_var_.reset();
+      same_for_all(r.slot);
+      loads(r.offset), loads(r.value);
+      return true;
+    }
     row_var_ = by_sum ? r.inner_vars[0] : r.outer_vars[0];
     if (!by_sum) access(r.slot, true, r.offset);
     loads(r.offset), loads(r.value);
     return true;
   }
   bool divided(const Copy& c) {
-    if (!rows_of(c.elements)) return false;
     row_var_.reset();
+    if (!rows_of(c.elements)) {
+      if (!is_same_for_all({c.elements})) return false;
+      same_for_all(c.to);
+      strided(c.from, false, c.from_offset, 0, {{1, c.elements}});
+      loads(c.to_offset), loads(c.from_offset);
+      return true;
+    }
     strided(c.to, true, c.to_offset, 1, {{1, per_row_}});
     strided(c.from, false, c.from_offset, 1, {{1, per_row_}});
     return true;
@@ -97,8 +121,14 @@ class Collector {
   }
   bool divided(const For& f) {
     sizes_[f.var] = f.count;
-    if (!steps_) steps_ = f.var;
-    return without_sums(f.body);
+    const Dim repeats = repeats_;
+    if (steps_)
+      repeats_ = repeats_ * f.count;
+    else
+      steps_ = f.var;
+    const bool all = without_sums(f.body);
+    repeats_ = repeats;
+    return all;
   }
   // A block of rows goes on while any of its own does.
   bool divided(const While& w) {
@@ -107,7 +137,10 @@ class Collector {
     enter(any->inner_vars, any->inner_sizes);
     loads(any->value);
     to_.push_back({.slot = any->slot, .write = true, .known = true, .own = true});
-    return without_sums(std::span(w.before).first(w.before.size() - 1)) && without_sums(w.body);
+    const bool ends_apart = std::exchange(ends_apart_, true);
+    const bool all = without_sums(std::span(w.before).first(w.before.size() - 1)) && without_sums(w.body);
+    ends_apart_ = ends_apart;
+    return all;
   }
   bool without_sums(std::span<const Statement> body) {
     const bool sums = std::exchange(sums_, false);
@@ -173,6 +206,8 @@ class Collector {
   std::vector<RowAccess>& to_;
   SizesOf sizes_;
   std::optional<std::uint32_t> row_var_, steps_;  // the latter of the outermost loop
+  Dim repeats_ = 1;                               // of the loops within a step of that
+  bool ends_apart_ = false;                       // within a loop of which each block takes steps of its own
   Dim per_row_ = 1;                               // indices of the divided axis that one row has
 };
 
@@ -227,7 +262,12 @@ const Reduce* any_goes_on(const While& w, const Dim& rows) {
 }
 
 bool row_accesses(const Statement& s, const Dim& rows, bool sums, ProductParts products, std::vector<RowAccess>& to) {
-  return Collector(rows, sums, products, to).statement(s);
+  const std::size_t before = to.size();
+  if (!Collector(rows, sums, products, to).statement(s)) return false;
+  if (!std::holds_alternative<For>(s.held())) return true;
+  // Of a loop that has no rows blocks would each do all.
+  return std::any_of(to.begin() + static_cast<std::ptrdiff_t>(before), to.end(),
+                     [](const RowAccess& a) { return a.write && !a.same; });
 }
 
 namespace {
@@ -296,6 +336,7 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   const auto found = own_.find(slot);
   if (found == own_.end()) return;
   slot = found->second.slot;
+  if (found->second.stride == Dim(0)) return;
   BoundedAffine at = form_of(offset).value();
   const Dim back = 0 - found->second.stride;
   at.affine.constant = at.affine.constant + block_.base.constant * back;
@@ -314,6 +355,11 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   offset = placed->second + Expr(constant);
 }
 
+bool RestrictToRows::is_same(SlotId slot) const {
+  const auto found = own_.find(slot);
+  return once_.contains(slot) || (found != own_.end() && found->second.same);
+}
+
 Expr RestrictToRows::load(const Expr& old, const Expr& offset) {
   SlotId slot = old.node().id;
   if (!own_.contains(slot)) return Rewrite::load(old, offset);
@@ -323,79 +369,96 @@ Expr RestrictToRows::load(const Expr& old, const Expr& offset) {
 }
 
 Statement RestrictToRows::operator()(const Statement& s) {
-  const auto moved = [&](const Expr& offset, const Dim& stride) { return rewritten(offset) + from_base(stride); };
-  if (const auto* nest = std::get_if<Nest>(&s.held())) {
-    Nest n = *nest;
-    divide(n.vars, n.sizes);
-    for (Store& store : n.stores) {
-      store.offset = rewritten(store.offset), store.value = rewritten(store.value);
-      place(store.slot, store.offset);
-    }
-    return n;
-  }
-  if (const auto* reduce = std::get_if<Reduce>(&s.held())) {
-    Reduce r = *reduce;
-    if (own_.contains(r.slot) && own_.at(r.slot).stride == Dim(0)) {
-      divide(r.inner_vars, r.inner_sizes);
-      place(r.slot, r.offset);
-    } else if (divides_sum(r, block_.rows)) {
-      const Part& part = parts_.at(r.slot);
-      divide(r.inner_vars, r.inner_sizes);
-      r.slot = part.slot;
-      r.offset = to_expr(part.offset);
-      Dim stride = 1;
-      for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
-        r.offset = r.offset + variable(r.outer_vars[i]) * size(stride);
-    } else {
-      divide(r.outer_vars, r.outer_sizes);
-      r.offset = rewritten(r.offset);
-      place(r.slot, r.offset);
-    }
-    r.value = rewritten(r.value);
-    return r;
-  }
-  if (const auto* copy = std::get_if<Copy>(&s.held())) {
-    Copy c = *copy;
-    const Dim each = each_row_of(c.elements, block_.rows).value();
-    c.elements = block_.count * each;
-    c.row = min(c.elements, c.row) == c.elements ? c.elements : modulo(c.elements, c.row) == Dim(0) ? c.row : 1;
-    c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
-    place(c.to, c.to_offset), place(c.from, c.from_offset);
-    return c;
-  }
-  if (const auto* product = std::get_if<Product>(&s.held())) {
-    Product p = *product;
-    if (const auto added = added_.find(p.c); added != added_.end()) {
-      const Dim each = each_row_of(p.k, block_.rows).value();
-      p.k = block_.count * each;
-      p.accumulate = true;
-      p.a_offset = moved(p.a_offset, each * p.a_k), p.b_offset = moved(p.b_offset, each * p.b_k);
-      place(p.a, p.a_offset), place(p.b, p.b_offset);
-      if (const std::optional<Part>& part = added->second)
-        p.c = part->slot, p.c_offset = to_expr(part->offset), p.c_batch = p.m * p.n, p.c_m = p.n, p.c_n = 1;
-      return p;
-    }
-    const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);
-    Dim& divided = by_batch ? p.batch : p.m;
-    const Dim each = each_row_of(divided, block_.rows).value();
-    divided = block_.count * each;
-    const auto step = [&](const Dim& of_batch, const Dim& of_m) { return each * (by_batch ? of_batch : of_m); };
-    p.a_offset = moved(p.a_offset, step(p.a_batch, p.a_m));
-    p.b_offset = moved(p.b_offset, step(p.b_batch, 0));
-    p.c_offset = moved(p.c_offset, step(p.c_batch, p.c_m));
-    place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
-    return p;
-  }
+  if (const auto* nest = std::get_if<Nest>(&s.held())) return part_of(*nest);
+  if (const auto* reduce = std::get_if<Reduce>(&s.held())) return part_of(*reduce);
+  if (const auto* copy = std::get_if<Copy>(&s.held())) return part_of(*copy);
+  if (const auto* product = std::get_if<Product>(&s.held())) return part_of(*product);
   if (const auto* loop = std::get_if<While>(&s.held())) {
     While w = *loop;
-    for (Statement& inner : w.before) inner = (*this)(inner);
-    for (Statement& inner : w.body) inner = (*this)(inner);
+    w.before = each(w.before), w.body = each(w.body);
     w.condition = rewritten(w.condition);
     return w;
   }
   For f = std::get<For>(s.held());
-  for (Statement& inner : f.body) inner = (*this)(inner);
+  f.body = each(f.body);
   return f;
+}
+
+Nest RestrictToRows::part_of(Nest n) {
+  if (!is_same(n.stores[0].slot)) divide(n.vars, n.sizes);
+  std::erase_if(n.stores, [&](const Store& store) { return once_.contains(store.slot); });
+  for (Store& store : n.stores) {
+    store.offset = rewritten(store.offset), store.value = rewritten(store.value);
+    place(store.slot, store.offset);
+  }
+  return n;
+}
+
+Reduce RestrictToRows::part_of(Reduce r) {
+  if (is_same(r.slot)) {
+    r.offset = rewritten(r.offset);
+    place(r.slot, r.offset);
+  } else if (own_.contains(r.slot) && own_.at(r.slot).stride == Dim(0)) {
+    divide(r.inner_vars, r.inner_sizes);
+    place(r.slot, r.offset);
+  } else if (divides_sum(r, block_.rows)) {
+    const Part& part = parts_.at(r.slot);
+    divide(r.inner_vars, r.inner_sizes);
+    r.slot = part.slot;
+    r.offset = to_expr(part.offset);
+    Dim stride = 1;
+    for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
+      r.offset = r.offset + variable(r.outer_vars[i]) * size(stride);
+  } else {
+    divide(r.outer_vars, r.outer_sizes);
+    r.offset = rewritten(r.offset);
+    place(r.slot, r.offset);
+  }
+  r.value = rewritten(r.value);
+  return r;
+}
+
+Copy RestrictToRows::part_of(Copy c) {
+  if (is_same(c.to)) {
+    c.to_offset = rewritten(c.to_offset), c.from_offset = rewritten(c.from_offset);
+  } else {
+    const Dim each = each_row_of(c.elements, block_.rows).value();
+    c.elements = block_.count * each;
+    c.row = min(c.elements, c.row) == c.elements ? c.elements : modulo(c.elements, c.row) == Dim(0) ? c.row : 1;
+    c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
+  }
+  place(c.to, c.to_offset), place(c.from, c.from_offset);
+  return c;
+}
+
+Product RestrictToRows::part_of(Product p) {
+  if (const auto added = added_.find(p.c); added != added_.end()) {
+    const Dim each = each_row_of(p.k, block_.rows).value();
+    p.k = block_.count * each;
+    p.accumulate = true;
+    p.a_offset = moved(p.a_offset, each * p.a_k), p.b_offset = moved(p.b_offset, each * p.b_k);
+    place(p.a, p.a_offset), place(p.b, p.b_offset);
+    if (const std::optional<Part>& part = added->second)
+      p.c = part->slot, p.c_offset = to_expr(part->offset), p.c_batch = p.m * p.n, p.c_m = p.n, p.c_n = 1;
+    return p;
+  }
+  const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);
+  Dim& divided = by_batch ? p.batch : p.m;
+  const Dim each = each_row_of(divided, block_.rows).value();
+  divided = block_.count * each;
+  const auto step = [&](const Dim& of_batch, const Dim& of_m) { return each * (by_batch ? of_batch : of_m); };
+  p.a_offset = moved(p.a_offset, step(p.a_batch, p.a_m));
+  p.b_offset = moved(p.b_offset, step(p.b_batch, 0));
+  p.c_offset = moved(p.c_offset, step(p.c_batch, p.c_m));
+  place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
+  return p;
+}
+
+Block RestrictToRows::each(const Block& statements) {
+  Block result;
+  for (const Statement& s : statements)
+    if (!writes_only(s, [&](SlotId slot) { return once_.contains(slot); })) result.push_back((*this)(s));
+  return result;
 }
 
 void visit_loads(const Expr& e, FunctionRef<void(const Expr& load)> visit) {
@@ -457,6 +520,14 @@ std::set<SlotId> own_slots(const Block& statements) {
     for_each_block(s, [&](const Block& inside) { own.merge(own_slots(inside)); });
   }
   return own;
+}
+
+bool writes_only(const Statement& s, FunctionRef<bool(SlotId)> is_such) {
+  if (const auto* nest = std::get_if<Nest>(&s.held()))
+    return std::ranges::all_of(nest->stores, [&](const Store& store) { return is_such(store.slot); });
+  if (const auto* reduce = std::get_if<Reduce>(&s.held())) return is_such(reduce->slot);
+  if (const auto* copy = std::get_if<Copy>(&s.held())) return is_such(copy->to);
+  return false;
 }
 
 bool touches(const Statement& s, SlotId slot) {

@@ -22,8 +22,9 @@ struct RowAccess {
   };
   SlotId slot;
   bool write;
-  bool known;        // else it may be anywhere in the slot
-  bool own = false;  // each block of rows has its own in place of the slot: whether any of the block's rows goes on
+  bool known;         // else it may be anywhere in the slot
+  bool own = false;   // each block of rows has its own in place of the slot: whether any of the block's rows goes on
+  bool same = false;  // what is written has no rows, as a time and a rate: every block computes all of it
   Dim constant = 0, row = 0;
   std::vector<Term> terms;
 };
@@ -59,12 +60,13 @@ struct RowBlock {
 };
 class RestrictToRows : private Rewrite {
  public:
-  // Slots that a block has for itself: only its own rows of them, from `begin`; where the stride is 0, as many
-  // elements.
+  // Slots that a block has for itself: only its own rows of them, from `begin`; where the stride is 0, all elements.
+  // `same`: every block computes all of them.
   struct Own {
     SlotId slot;
     Dim stride;
     Affine begin = {};
+    bool same = false;
   };
   // Sums that are divided: where the block's part goes, row-major over the outer indices from `offset`.
   struct Part {
@@ -74,8 +76,14 @@ class RestrictToRows : private Rewrite {
   // The results of products that are divided into terms: where the block's terms are added to, row-major; nothing: to
   // the result itself.
   using Added = std::map<SlotId, std::optional<Part>>;
-  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts, Added added)
-      : block_(std::move(block)), own_(std::move(own)), parts_(std::move(parts)), added_(std::move(added)) {}
+  // `once`: slots that no block writes, and none reads: who writes their elements is left out.
+  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts, Added added,
+                 std::set<SlotId> once)
+      : block_(std::move(block)),
+        own_(std::move(own)),
+        parts_(std::move(parts)),
+        added_(std::move(added)),
+        once_(std::move(once)) {}
   Statement operator()(const Statement& s);
 
  private:
@@ -83,12 +91,20 @@ class RestrictToRows : private Rewrite {
   Expr rewritten(const Expr& e) { return static_cast<Rewrite&>(*this)(e); }
   void divide(std::vector<std::uint32_t>& vars, kernel::Sizes& sizes);
   void place(SlotId& slot, Expr& offset);
+  bool is_same(SlotId slot) const;
+  Expr moved(const Expr& offset, const Dim& stride) { return rewritten(offset) + from_base(stride); }
+  Nest part_of(Nest n);
+  Reduce part_of(Reduce r);
+  Copy part_of(Copy c);
+  Product part_of(Product p);
+  Block each(const Block& statements);
   Expr from_base(const Dim& stride) const;
 
   RowBlock block_;
   std::map<SlotId, Own> own_;
   std::map<SlotId, Part> parts_;
   Added added_;
+  std::set<SlotId> once_;
   std::vector<std::pair<Affine, Expr>> placed_;  // offsets in own slots, without their constants
 };
 
@@ -104,6 +120,8 @@ void visit_slots_and_sizes(const Function& function, const Statement& s, Functio
 // The slots that blocks of rows have each for itself.
 std::set<SlotId> own_slots(const Block& statements);
 bool touches(const Statement& s, SlotId slot);
+// Whether it is a nest, a reduction or a copy that writes such slots alone.
+bool writes_only(const Statement& s, FunctionRef<bool(SlotId)> is_such);
 bool writes(const Statement& s, SlotId slot);
 // Whether a statement in [first, last) of a block writes what an expression reads.
 bool changes(const Block& block, std::size_t first, std::size_t last, const Expr& e);

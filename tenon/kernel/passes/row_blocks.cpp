@@ -29,7 +29,13 @@ class Divider {
         target_(target),
         threads_(std::max(target.threads, 2)),
         writer_(function, target),
-        long_calls_(is_long_calls(function.body)) {}
+        long_calls_(is_long_calls(function.body)),
+        last_reader_(function.slots.size()) {
+    for (std::size_t i = 0; i < function.body.size(); ++i)
+      visit_slots(function.body[i], [&](SlotId slot, bool write) {
+        if (!write) last_reader_[slot] = i;
+      });
+  }
 
   void run() { f_.body = block(std::move(f_.body), true); }
 
@@ -50,6 +56,7 @@ class Divider {
   // Groups that are open are independent of each other: what needs some of them and joins none closes these alone.
   Block block(Block statements, bool may_fork) {
     constexpr std::size_t most_open = 4;
+    ++depth_;
     Block result;
     std::vector<RowGroup> open;
     const auto close_if = [&](auto which) {
@@ -57,7 +64,9 @@ class Divider {
         if (which(group)) close(group, may_fork, result);
       std::erase_if(open, [](const RowGroup& group) { return group.members.empty(); });
     };
-    for (Statement& s : statements) {
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      Statement& s = statements[i];
+      if (depth_ == 1) next_ = i;
       // A group that waited behind a unit's call would keep its operands and results, and those of all further calls.
       if (long_calls_ && std::holds_alternative<Call>(s.held())) close_if([](const RowGroup&) { return true; });
       std::vector<bool> needed;
@@ -80,7 +89,9 @@ class Divider {
       else
         finish_single(std::move(s), may_fork, result);
     }
+    if (depth_ == 1) next_ = statements.size();
     close_if([](const RowGroup&) { return true; });
+    --depth_;
     return result;
   }
 
@@ -179,6 +190,11 @@ class Divider {
     Uses uses = group.uses;
     merge(uses, accesses, group.rows, contains_loop(s));
     if (!agrees(uses)) return false;
+    if (!std::ranges::all_of(accesses, [&](const RowAccess& a) {
+          const Use& use = uses.at(a.slot);
+          return !use.same || writer_.may_be_same(a.slot, use);
+        }))
+      return false;
     group.uses = std::move(uses);
     return true;
   }
@@ -447,6 +463,17 @@ class Divider {
     return longest.known() ? max(least, 1) : max(floor_div(least, max(longest, 1)), 1);
   }
 
+  // What every block of a group computes for itself, once more for what reads it behind them. Of the function's own
+  // statements it is known which come last.
+  void compute_behind(const RowGroup& group, Block& result) {
+    const std::map<SlotId, int> inside = writer_.touched_by(group);
+    const auto is_read = [&](SlotId slot) {
+      return writer_.is_known_outside(slot, inside) &&
+             (depth_ > 1 || !f_.slots[slot].temporary() || last_reader_[slot] >= next_);
+    };
+    for (Statement& s : writer_.behind(group, is_read)) result.push_back(std::move(s));
+  }
+
   // `grain`: of threads; nothing where one does it all.
   void divide(RowGroup group, std::int64_t step, std::optional<Dim> grain, Block& result) {
     const bool fork = grain.has_value();
@@ -456,10 +483,10 @@ class Divider {
     Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
     const RowGroupWriter::Own own = writer_.own_slots(group, step, false, blocks.own);
     const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, count);
-    blocks.body = RowGroupWriter::part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
+    blocks.body = writer_.part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
     // In the rest the variable is the number of whole blocks.
     if (rest != Dim(0))
-      blocks.tail = RowGroupWriter::part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
+      blocks.tail = writer_.part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
     writer_.count_references(own, blocks);
     if (step == 1) {
       May may = may_;
@@ -468,6 +495,7 @@ class Divider {
     }
     result.push_back(std::move(blocks));
     for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, count));
+    compute_behind(group, result);
   }
 
   // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its
@@ -494,8 +522,8 @@ class Divider {
       if (fork) base.add(*writer_.copies.thread, share), number.add(*writer_.copies.thread, blocks);
       Blocks b{var, floor_div(some, step), modulo(some, step), {}, {}, false, 1, {}};
       own = writer_.own_slots(group, step, true, b.own, own);
-      b.body = RowGroupWriter::part(group, {base, step, rows}, own, sums, number, added);
-      if (b.rest != Dim(0)) b.tail = RowGroupWriter::part(group, {base, b.rest, rows}, own, sums, number, added);
+      b.body = writer_.part(group, {base, step, rows}, own, sums, number, added);
+      if (b.rest != Dim(0)) b.tail = writer_.part(group, {base, b.rest, rows}, own, sums, number, added);
       writer_.count_references(own, b);
       May may = may_;
       may.join_products = may.join_products && step == 1;
@@ -511,6 +539,7 @@ class Divider {
     } else {
       for (Statement& s : share_of(rows)) result.push_back(std::move(s));
     }
+    compute_behind(group, result);
     writer_.copies = before;
     for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, parts));
     for (const RowGroupWriter::Terms& t : terms)
@@ -536,6 +565,9 @@ class Divider {
   std::int64_t threads_;
   RowGroupWriter writer_;
   bool long_calls_;
+  std::vector<std::size_t> last_reader_;  // of each slot that the function began with, among its statements
+  std::size_t next_ = 0;                  // of its statements, the first that no group has
+  int depth_ = 0;                         // of the statements that are divided: 1 for the function's own
   May may_;
 };
 

@@ -1,5 +1,7 @@
 #include "tenon/kernel/passes/row_groups.h"
 
+#include <functional>
+
 #include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
@@ -22,6 +24,42 @@ bool RowGroupWriter::is_known_to_none_but(const Statement& s, SlotId slot) const
   int inside = 0;
   visit_slots(s, [&](SlotId at, bool) { inside += at == slot ? 1 : 0; });
   return f_.slots[slot].temporary() && inside == references_[slot];
+}
+
+bool RowGroupWriter::is_known_outside(SlotId slot, const std::map<SlotId, int>& inside) const {
+  return !f_.slots[slot].temporary() || inside.at(slot) < references_[slot];
+}
+
+bool RowGroupWriter::may_be_same(SlotId slot, const Use& use) const {
+  constexpr std::int64_t largest = 64;
+  const Slot& whole = f_.slots[slot];
+  return (whole.temporary() || whole.place == Slot::Place::argument) && (!use.read || at_most(whole.elements, largest));
+}
+
+Block RowGroupWriter::behind(const RowGroup& group, FunctionRef<bool(SlotId)> is_read) const {
+  const auto is_same = [&](SlotId slot) {
+    const auto use = group.uses.find(slot);
+    return use != group.uses.end() && use->second.same;
+  };
+  const std::function<Block(const Block&)> same = [&](const Block& statements) {
+    Block kept;
+    for (const Statement& s : statements) {
+      if (const auto* loop = std::get_if<For>(&s.held())) {
+        For f = *loop;
+        f.body = same(loop->body);
+        if (!f.body.empty()) kept.push_back(std::move(f));
+      } else if (writes_only(s, is_same)) {
+        kept.push_back(s);
+      }
+    }
+    return kept;
+  };
+  Block all = same(group.members);
+  bool is_needed = false;
+  for (const Statement& s : all)
+    visit_slots(s, [&](SlotId slot, bool write) { is_needed = is_needed || (write && is_read(slot)); });
+  if (!is_needed) all.clear();
+  return all;
 }
 
 double RowGroupWriter::bytes_of(SlotId slot, const Dim& elements) const {
@@ -92,7 +130,7 @@ std::map<SlotId, int> RowGroupWriter::touched_by(const RowGroup& group) const {
 bool RowGroupWriter::is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const {
   const auto times = inside.find(slot);
   return f_.slots[slot].temporary() && use.written && use.by_rows && !use.high && !use.own && times != inside.end() &&
-         times->second == references_[slot];
+         !use.same && times->second == references_[slot];
 }
 
 RowGroupWriter::Own RowGroupWriter::own_slots(const RowGroup& group, std::int64_t step, bool may_copy,
@@ -101,10 +139,11 @@ RowGroupWriter::Own RowGroupWriter::own_slots(const RowGroup& group, std::int64_
   Own own;
   for (const auto& [slot, use] : group.uses) {
     const Slot whole = f_.slots[slot];
-    if (use.own) {
+    if (use.same && !use.read) continue;  // left out
+    if (use.own || use.same) {
       f_.slots.push_back({whole.dtype, whole.elements, Slot::Place::local});
       locals.push_back(static_cast<SlotId>(f_.slots.size() - 1));
-      own.emplace(slot, RestrictToRows::Own{locals.back(), 0});
+      own.emplace(slot, RestrictToRows::Own{locals.back(), 0, {}, use.same});
       continue;
     }
     if (!is_own(slot, use, inside)) continue;
@@ -142,7 +181,7 @@ std::vector<RowGroupWriter::Sum> RowGroupWriter::divided_sums(const RowGroup& gr
 }
 
 Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
-                           const Affine& number, const RestrictToRows::Added& added) {
+                           const Affine& number, const RestrictToRows::Added& added) const {
   std::map<SlotId, RestrictToRows::Part> parts;
   for (const Sum& s : sums) {
     const std::int64_t elements = s.elements.value();
@@ -151,8 +190,17 @@ Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own,
     for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
     parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
   }
-  RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), added);
+  std::set<SlotId> once;
+  for (const auto& [slot, use] : group.uses)
+    if (use.same && !use.read) once.insert(slot);
+  RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), added, std::move(once));
+  const std::map<SlotId, int> inside = touched_by(group);
   Block body;
+  for (const auto& [slot, mine] : own)
+    if (mine.same && is_known_outside(slot, inside)) {  // what it is before
+      const Dim& elements = f_.slots[slot].elements;
+      body.push_back(Copy{mine.slot, slot, Expr(std::int64_t(0)), Expr(std::int64_t(0)), elements, elements});
+    }
   for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
   return body;
 }

@@ -45,6 +45,13 @@ class RowGroupWriter {
   // Whether nothing outside of the group touches a slot, and each row has its part of it.
   bool is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const;
   bool is_known_to_none_but(const Statement& s, SlotId slot) const;
+  // Whether others than the statements that touch it so often may know a slot.
+  bool is_known_outside(SlotId slot, const std::map<SlotId, int>& inside) const;
+  // Whether each block may compute all of a slot: for itself where any reads it, or else none does.
+  bool may_be_same(SlotId slot, const Use& use) const;
+  // What blocks leave out, or have for themselves, and others read: it is computed once more behind them. `is_read`:
+  // whether anything outside of the group may read a slot.
+  Block behind(const RowGroup& group, FunctionRef<bool(SlotId)> is_read) const;
   double bytes_of(SlotId slot, const Dim& elements) const;
   double largest_copy() const { return 32. * static_cast<double>(target_.product_bytes); }
 
@@ -56,8 +63,8 @@ class RowGroupWriter {
   // The sums of a group that are divided into so many parts.
   std::vector<Sum> divided_sums(const RowGroup& group, const Dim& count);
   // The group for some rows, block `number` of them.
-  static Block part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
-                    const Affine& number, const RestrictToRows::Added& added = {});
+  Block part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
+                    const Affine& number, const RestrictToRows::Added& added = {}) const;
   Reduce sum_of_parts(const Sum& s, const Dim& count);
   // A product of a group that is divided into terms. Where threads add their terms up apart, each has a copy of the
   // result as its part.
