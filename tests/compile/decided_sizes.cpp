@@ -10,6 +10,7 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/compile/native.h"
 #include "tests/compile/numbers.h"
 #include "tests/error_message.h"
 #include "tests/fuzzing.h"
@@ -17,56 +18,24 @@
 namespace tn = tenon;
 using testing::HasSubstr;
 using testing::Not;
+using tn::all_dtypes;
 using tn::Array;
 using tn::Arrays;
+using tn::close;
 using tn::Dim;
 using tn::DType;
+using tn::expect_agreement;
+using tn::expect_native;
+using tn::explained;
+using tn::Function;
 
 namespace {
-
-using Function = std::function<Arrays(Arrays)>;
-
-bool close(const Array& a, const Array& b) {
-  if (a.type() != b.type()) return false;
-  const tn::Buffer x = a.to_buffer(), y = b.to_buffer();
-  if (!tn::is_inexact(a.dtype())) return tn::same_bits(x, y);
-  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128 ? 1e-11
-                           : tn::is_narrow(a.dtype())                          ? (tn::is_float8(a.dtype()) ? 0.3 : 2e-2)
-                                                                               : 2e-5;
-  // NaN agrees with NaN.
-  const Array of_numbers = tn::where(a == a, a, tn::zeros_like(a)), wanted = tn::where(b == b, b, tn::zeros_like(b));
-  return tn::all((a == a) == (b == b)).item<bool>() && tn::allclose(of_numbers, wanted, tolerance, tolerance);
-}
-
-void expect_agreement(const Function& f, const Arrays& in, const std::string& what = "") {
-  std::vector<tn::Value> values;
-  for (const Array& a : in) values.emplace_back(a.to_buffer());
-  const std::vector<tn::Value> evaluated = tn::evaluate(*tn::trace(f)(in), {}, values);
-  Arrays want;
-  for (const tn::Value& value : evaluated) want.emplace_back(std::get<tn::Buffer>(value));
-  const Arrays got = tn::jit(f)(in);
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_TRUE(close(got[i], want[i])) << what << ": result " << i << "\n" << got[i] << "\nwanted\n" << want[i];
-}
-
-std::string explained(const Function& f, const Arrays& in) { return tn::explain(tn::jit(f))(in); }
-
-void expect_native(const Function& f, const Arrays& in, const std::string& what = "") {
-  EXPECT_THAT(explained(f, in), HasSubstr("native code:")) << what;
-  EXPECT_THAT(explained(f, in), Not(HasSubstr("without native form"))) << what;
-  expect_agreement(f, in, what);
-}
 
 // Masks of a shape: none, all, some, the last one alone.
 Arrays masks(const tn::Shape& shape) {
   const Array at = tn::reshape(tn::arange(shape.elements().value()), shape);
   return {at < 0, at >= 0, at % 3 == 1, (at * 31 + 7) % 11 < 5, at == static_cast<int>(shape.elements().value()) - 1};
 }
-
-constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,      DType::u8,
-                                DType::u16,   DType::u32, DType::u64, DType::f16, DType::f8e4m3fn, DType::f8e5m2,
-                                DType::bf16,  DType::f32, DType::f64, DType::c64, DType::c128};
 
 TEST(DecidedSizes, RowsOfEveryDtypeAndRank) {
   struct Shapes {

@@ -9,6 +9,7 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
+#include "tests/compile/native.h"
 #include "tests/compile/numbers.h"
 #include "tests/error_message.h"
 #include "tests/fuzzing.h"
@@ -16,52 +17,18 @@
 namespace tn = tenon;
 using testing::HasSubstr;
 using testing::Not;
+using tn::all_dtypes;
 using tn::Array;
 using tn::Arrays;
+using tn::close;
 using tn::DType;
+using tn::evaluated;
+using tn::expect_agreement;
+using tn::expect_native;
+using tn::Function;
 using tn::List;
 
 namespace {
-
-using Function = std::function<Arrays(Arrays)>;
-
-bool close(const Array& a, const Array& b) {
-  if (a.type() != b.type()) return false;
-  if (!tn::is_inexact(a.dtype())) return tn::same_bits(a.to_buffer(), b.to_buffer());
-  const double tolerance = a.dtype() == DType::f64 || a.dtype() == DType::c128 ? 1e-11
-                           : tn::is_narrow(a.dtype())                          ? (tn::is_float8(a.dtype()) ? 0.3 : 2e-2)
-                                                                               : 2e-5;
-  const Array of_numbers = tn::where(a == a, a, tn::zeros_like(a)), wanted = tn::where(b == b, b, tn::zeros_like(b));
-  return tn::all((a == a) == (b == b)).item<bool>() && tn::allclose(of_numbers, wanted, tolerance, tolerance);
-}
-
-Arrays evaluated(const Function& f, const Arrays& in) {
-  std::vector<tn::Value> values;
-  for (const Array& a : in) values.emplace_back(a.to_buffer());
-  Arrays want;
-  for (const tn::Value& value : tn::evaluate(*tn::trace(f)(in), {}, values))
-    want.emplace_back(std::get<tn::Buffer>(value));
-  return want;
-}
-
-void expect_agreement(const Function& f, const Arrays& in, const std::string& what = "") {
-  const Arrays want = evaluated(f, in), got = tn::jit(f)(in);
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_TRUE(close(got[i], want[i])) << what << ": result " << i << "\n" << got[i] << "\nwanted\n" << want[i];
-}
-
-void expect_native(const Function& f, const Arrays& in, const std::string& what = "") {
-  const std::string text = tn::explain(tn::jit(f))(in);
-  EXPECT_THAT(text, HasSubstr("native code:")) << what;
-  EXPECT_THAT(text, Not(HasSubstr("without native form"))) << what;
-  EXPECT_THAT(text, Not(HasSubstr("runs in pieces"))) << what;
-  expect_agreement(f, in, what);
-}
-
-constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,      DType::u8,
-                                DType::u16,   DType::u32, DType::u64, DType::f16, DType::f8e4m3fn, DType::f8e5m2,
-                                DType::bf16,  DType::f32, DType::f64, DType::c64, DType::c128};
 
 // The first n rows of x, and again, pushed one by one.
 List<Array> pushed(const Array& x, const Array& n) {

@@ -14,13 +14,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const Array x = {2.0, -1.0, 0.0, 4.0, 8.0, -16.0}, some = {true, false, true, true, false, true};
+const Array elements = {2.0, -1.0, 0.0, 4.0, 8.0, -16.0}, some = {true, false, true, true, false, true};
 const Array none = {false, false, false, false, false, false};
 
 template <class F>
 std::string rewritten_text(F f) {
-  const ProgramRef p = share_calls(trace(f)(x, some)), q = mask_reductions(p);
-  for (const Array& mask : {some, none, !none}) expect_same(p, q, {x.to_buffer(), mask.to_buffer()});
+  const ProgramRef p = share_calls(trace(f)(elements, some)), q = mask_reductions(p);
+  for (const Array& mask : {some, none, !none}) expect_same(p, q, {elements.to_buffer(), mask.to_buffer()});
   return print(*q);
 }
 

@@ -33,12 +33,12 @@ Array layer(Array x) { return tanh(x * 1.25 + reverse(x, {0})); }
 Array other_layer(Array x) { return sin(x * x + 0.5); }
 std::pair<Array, Array> two(Array x, Array y) { return {sin(x) * y, cos(y) + x}; }
 
-struct Case {
+struct RolledCase {
   const char* name;
   Array (*f)(Array x);
 };
 
-const std::vector<Case> rolled{
+const std::vector<RolledCase> rolled{
     {"OneAfterAnother",
      [](Array x) {
        const auto f = noinline(layer);
@@ -146,22 +146,22 @@ const std::vector<Case> rolled{
      }},
 };
 
-ProgramRef program_of(const Case& c, DType dtype = DType::f64, const Shape& shape = {3}) {
+ProgramRef rolled_program(const RolledCase& c, DType dtype = DType::f64, const Shape& shape = {3}) {
   return trace(c.f)(zeros(shape, dtype));
 }
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
-void PrintTo(const Case& c, std::ostream* to) { *to << c.name; }
+std::string name_of_rolled(const testing::TestParamInfo<RolledCase>& info) { return info.param.name; }
+void PrintTo(const RolledCase& c, std::ostream* to) { *to << c.name; }
 
-class Rolled : public testing::TestWithParam<Case> {};
+class Rolled : public testing::TestWithParam<RolledCase> {};
 TEST_P(Rolled, FewCallsAreLeft) {
-  const ProgramRef p = program_of(GetParam()), q = roll_calls(p);
+  const ProgramRef p = rolled_program(GetParam()), q = roll_calls(p);
   const Calls calls = calls_of(*q);
   EXPECT_GE(calls.loops, 1) << q;
   EXPECT_LE(calls.outside + calls.inside, 8) << q;
   expect_same(p, q, waves_for(*p));
 }
 TEST_P(Rolled, DerivativesToo) {
-  const ProgramRef p = program_of(GetParam());
+  const ProgramRef p = rolled_program(GetParam());
   const Mask one{true};
   for (const ProgramRef& d : {jvp(p, one, one), pullback(p, one, one), vmap(p, one, one, 2)}) {
     const ProgramRef q = roll_calls(share_calls(d));
@@ -174,7 +174,7 @@ TEST_P(Rolled, DerivativesToo) {
 }
 TEST_P(Rolled, CompiledToo) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const ProgramRef p = program_of(GetParam(), dtype);
+    const ProgramRef p = rolled_program(GetParam(), dtype);
     const Array x(waves(p->input_types()[0]));
     const auto once = [&](Array x) { return GetParam().f(x); };
     EXPECT_TRUE(allclose(jit(once)(x), once(x), 1e-5, 1e-5));
@@ -182,7 +182,7 @@ TEST_P(Rolled, CompiledToo) {
     EXPECT_TRUE(allclose(jit(gradient)(x), gradient(x), 1e-3, 1e-3));
   }
 }
-INSTANTIATE_TEST_SUITE_P(Calls, Rolled, testing::ValuesIn(rolled), name_of);
+INSTANTIATE_TEST_SUITE_P(Calls, Rolled, testing::ValuesIn(rolled), name_of_rolled);
 
 TEST(RollCalls, InALoop) {
   const auto f = [](Array x) {
@@ -204,7 +204,7 @@ TEST(RollCalls, InALoop) {
 TEST(RollCalls, AnyShapeAndDtype) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::c64, DType::c128})
     for (const Shape& shape : {Shape{1}, Shape{0}, Shape{2, 0}, Shape{2, 3}}) {
-      const ProgramRef p = program_of(rolled[2], dtype, shape), q = roll_calls(p);
+      const ProgramRef p = rolled_program(rolled[2], dtype, shape), q = roll_calls(p);
       EXPECT_EQ(calls_of(*q).loops, dtype == DType::c128 ? 0 : 1) << q;
       expect_same(p, q, waves_for(*p));
     }
@@ -232,7 +232,7 @@ TEST(RollCalls, TimeAndSizeDoNotGrowWithCalls) {
 }
 
 // Some that stay as they are.
-const std::vector<Case> left{
+const std::vector<RolledCase> not_rolled{
     {"FewCalls",
      [](Array x) {
        const auto f = noinline(layer);
@@ -267,13 +267,13 @@ const std::vector<Case> left{
        return y;
      }},
 };
-class NotRolled : public testing::TestWithParam<Case> {};
+class NotRolled : public testing::TestWithParam<RolledCase> {};
 TEST_P(NotRolled, AsTheyAre) {
   if (units_are_small()) GTEST_SKIP() << "fewer calls are loops there";
-  const ProgramRef p = program_of(GetParam()), q = roll_calls(p);
+  const ProgramRef p = rolled_program(GetParam()), q = roll_calls(p);
   EXPECT_EQ(p->hash(), q->hash()) << q;
 }
-INSTANTIATE_TEST_SUITE_P(Calls, NotRolled, testing::ValuesIn(left), name_of);
+INSTANTIATE_TEST_SUITE_P(Calls, NotRolled, testing::ValuesIn(not_rolled), name_of_rolled);
 
 }  // namespace
 }  // namespace tenon

@@ -41,13 +41,13 @@ Array set(const Array& ys, const Array& i, const Array& row) { return ys.at(i).s
 Array empty() { return zeros({T, D}, DType::f64); }
 
 using Function = Array (*)(Array c, Array xs, Array ys);
-struct Case {
+struct WrittenCase {
   const char* name;
   Function f;
 };
 
 // The rows are stacked.
-const std::vector<Case> stacked{
+const std::vector<WrittenCase> stacked{
     {"ByTheirNumbers", [](Array c, Array xs, Array ys) { return written(c, xs, ys, arange(T), set).ys; }},
     {"InZeros", [](Array c, Array xs, Array) { return written(c, xs, empty(), arange(T), set).ys; }},
     {"InReverse", [](Array c, Array xs, Array ys) { return written(c, xs, ys, arange(T), set, true).ys; }},
@@ -178,7 +178,7 @@ const std::vector<Case> stacked{
 };
 
 // They stay where they are: what else happens to the array, or which rows there are, needs it.
-const std::vector<Case> left{
+const std::vector<WrittenCase> not_stacked{
     {"WhereDataSay", [](Array c, Array xs, Array ys) { return written(c, xs, ys, argsort(sum(xs, 1)), set).ys; }},
     {"ToSomeRows", [](Array c, Array xs, Array ys) { return written(c, xs(slice(1, {})), ys, arange(T - 1), set).ys; }},
     {"OutsideToo", [](Array c, Array xs, Array ys) { return written(c, xs, ys, arange(T) + 1, set).ys; }},
@@ -256,37 +256,37 @@ const std::vector<Case> left{
      }},
 };
 
-ProgramRef program_of(const Case& c) {
+ProgramRef written_program(const WrittenCase& c) {
   return trace(c.f)(zeros({D}, DType::f64), zeros({T, D}, DType::f64), zeros({T, D}, DType::f64));
 }
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
-void PrintTo(const Case& c, std::ostream* to) { *to << c.name; }
+std::string name_of_written(const testing::TestParamInfo<WrittenCase>& info) { return info.param.name; }
+void PrintTo(const WrittenCase& c, std::ostream* to) { *to << c.name; }
 
-class Stacked : public testing::TestWithParam<Case> {};
+class Stacked : public testing::TestWithParam<WrittenCase> {};
 TEST_P(Stacked, NoArrayIsUpdated) {
-  const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
+  const ProgramRef p = written_program(GetParam()), q = stack_updates(p);
   EXPECT_TRUE(has_updates(p)) << p;
   EXPECT_FALSE(has_updates(q)) << q;
   expect_same(p, q, waves_for(*p));
-  EXPECT_EQ(stack_updates(q)->hash(), q->hash()) << q;  // nothing is left to do
+  EXPECT_EQ(stack_updates(q)->hash(), q->hash()) << q;  // nothing is not_stacked to do
 }
 TEST_P(Stacked, DerivativesAreTheSame) {
-  const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
+  const ProgramRef p = written_program(GetParam()), q = stack_updates(p);
   const Mask in{true, true, true}, out{true};
   const ProgramRef forward = jvp(p, in, out), back = pullback(p, in, out);
   expect_same(forward, jvp(q, in, out), waves_for(*forward));
   expect_same(forward, stack_updates(inline_calls(forward)), waves_for(*forward));
   expect_same(back, pullback(q, in, out), waves_for(*back));
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Stacked, testing::ValuesIn(stacked), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, Stacked, testing::ValuesIn(stacked), name_of_written);
 
-class Left : public testing::TestWithParam<Case> {};
+class Left : public testing::TestWithParam<WrittenCase> {};
 TEST_P(Left, AsTheyAre) {
-  const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
+  const ProgramRef p = written_program(GetParam()), q = stack_updates(p);
   EXPECT_TRUE(has_updates(q)) << q;
   expect_same(p, q, waves_for(*p));
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Left, testing::ValuesIn(left), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, Left, testing::ValuesIn(not_stacked), name_of_written);
 
 TEST(StackUpdates, RowsThatAreReadInOrderAreXs) {
   const auto read = [](const Array& xs, const Array& c) {
@@ -303,7 +303,8 @@ TEST(StackUpdates, RowsThatAreReadInOrderAreXs) {
   EXPECT_EQ(stack_updates(q)->hash(), q->hash());
 }
 
-// A counter of which nothing is left but that it counts is no carry any more: it would tie rows of different lanes.
+// A counter of which nothing is not_stacked but that it counts is no carry any more: it would tie rows of different
+// lanes.
 TEST(StackUpdates, CountersGoThatNothingReads) {
   const auto f = [](const Array& xs, const Array& c) {
     const auto step = [](const std::pair<Array, State>& s, const Array& x) {

@@ -140,20 +140,26 @@ const double root_of_two_pi = std::sqrt(2 * pi);
 // exp(-x²/2), which is 0 long before 40.
 Array bell(const Array& x) { return exp_of_square(-0.5, clamp(x, -40.0, 40.0)); }
 
+// ndtr(x) - 1/2 of |x| < 1/2.
+Array above_half(const Array& x) { return x * chebyshev(8.0 * x * x - 1.0, near_of_ndtr); }
+
 Array ndtr_of(In in) {
   const Array& x = in[0];
   const Array tail = 0.5 * erfcx_of_size(half_root * abs(x)) * bell(x);  // the probability beyond |x|
   const Array near = abs(x) < 0.5;
   const Array inside = where(near, x, 0.0);
-  return where(near, 0.5 + inside * chebyshev(8.0 * inside * inside - 1.0, near_of_ndtr),
-               where(x > 0.0, 1.0 - tail, tail));
+  return where(near, 0.5 + above_half(inside), where(x > 0.0, 1.0 - tail, tail));
 }
 Array log_ndtr_of(In in) {
   const Array& x = in[0];
   const Array low = x < 0.0,
               scaled = 0.5 * erfcx_of_size(half_root * abs(x));  // the tail's probability over exp(-x²/2)
   const Array tail = where(low, x, 0.0);
-  return where(low, log(where(low, scaled, 0.5)) - 0.5 * tail * tail, log1p(-where(low, 0.0, scaled * bell(x))));
+  const Array beyond =
+      where(low, log(where(low, scaled, 0.5)) - 0.5 * tail * tail, log1p(-where(low, 0.0, scaled * bell(x))));
+  // Where the probability is near 1/2, that it is 1/2 takes no part in what is rounded.
+  const Array near = abs(x) < 0.5, inside = where(near, x, 0.0);
+  return where(near, log1p(2.0 * above_half(inside)) - std::numbers::ln2, beyond);
 }
 Array log_ndtr_slope(In in) { return std::sqrt(2 / pi) / erfcx(-half_root * in[0]); }
 
