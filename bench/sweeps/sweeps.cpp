@@ -275,6 +275,39 @@ void fused() {
   }
 }
 
+// Carries of one loop, every second of which equals the one before: time to compile it. And numbers that its steps
+// carry beside one array, which every block of its rows computes: time to run 100 steps of f32[64,64].
+void carried() {
+  using Carries = std::vector<Array>;
+  Sweep sweep("Carries of a loop", "carries", "ms");
+  for (int n : {2, 8, 32, 128, 512}) {
+    const auto equal = tn::jit([n](const Array& x) {
+      const auto step = [](const Carries& c, std::tuple<>) {
+        Carries next;
+        for (std::size_t k = 0; k < c.size(); ++k)
+          next.push_back(c[k] * (1 + static_cast<double>(k / 2) / 1024) + c[(k + 2) % c.size()]);
+        return std::pair(next, std::tuple<>());
+      };
+      const Carries first(static_cast<std::size_t>(n), x);
+      return tn::scan(step, first, std::tuple<>(), {.length = 10}).first;
+    });
+    sweep.add(n, "compile, half of them equal", seconds([&] { equal(tn::full({64}, 0.3f)); }) * 1e3);
+    const auto beside = tn::jit([n](const Array& x) {
+      const auto step = [](const Carries& c, std::tuple<>) {
+        Carries next{tn::sin(c[0] * 0.7f + c[1])};
+        for (std::size_t k = 1; k < c.size(); ++k) next.push_back(c[k] * 0.9f + 0.1f);
+        return std::pair(next, std::tuple<>());
+      };
+      Carries first{x};
+      for (int k = 1; k < n; ++k) first.emplace_back(1.0f / static_cast<float>(k));
+      return tn::scan(step, first, std::tuple<>(), {.length = 100}).first;
+    });
+    const Array x = tn::full({64, 64}, 0.3f);
+    sweep.add(n, "compile, numbers", seconds([&] { beside(x); }) * 1e3);
+    sweep.add(n, "run, numbers", bench::median_seconds(beside, x) * 1e3);
+  }
+}
+
 // The k largest of what pairs of rows give, k values and k places of each row.
 void largest() {
   Sweep sweep("The k nearest of 2,000 to each of 1,000 points of 3 coordinates, run", "k", "ms");
@@ -465,6 +498,7 @@ int main(int argc, char** argv) {
   if (wanted("programs")) programs();
   if (wanted("lengths")) lengths();
   if (wanted("fused")) fused();
+  if (wanted("carried")) carried();
   if (wanted("largest")) largest();
   if (wanted("cumulative")) cumulative();
   if (wanted("attention")) attention();
