@@ -15,13 +15,13 @@
 namespace tenon {
 namespace {
 
-struct Limits {
+struct PointLimits {
   double pairs = 1 << 18;  // elements of a source
   double row = 16;         // along an extremum's axis
 };
-Limits limits() { return blocks_are_small() ? Limits{4, 2} : Limits(); }
-constexpr double few = 8;                // what is read, or stands at points, has so many times fewer elements
-constexpr std::size_t most_parts = 400;  // of one end
+PointLimits point_limits() { return blocks_are_small() ? PointLimits{4, 2} : PointLimits(); }
+constexpr double few = 8;               // what is read, or stands at points, has so many times fewer elements
+constexpr std::size_t most_eqns = 400;  // of one end
 constexpr std::size_t most_sources = 16;
 constexpr std::size_t most_levels = 8;  // ends that wait for each other
 
@@ -89,7 +89,7 @@ class PointSearch {
   std::optional<PointSource> source_of(std::size_t e) const {
     const Eqn& eqn = program_.eqns()[e];
     const Var v = eqn.out[0];
-    if (elements(v) < limits().pairs) return {};
+    if (elements(v) < point_limits().pairs) return {};
     if (eqn.op == &scatter_op()) {
       if (!is_number(type(v)) || elements(eqn.in[2]) * few > elements(v)) return {};
       auto points = elements_added(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
@@ -115,7 +115,7 @@ class PointSearch {
     for (std::int64_t axis = 0; at(axis) < type(x).rank(); ++axis)
       if (axis != form->axes[0]) others.push_back(axis);
     if (broadcast_form(repeated->params).dims != others ||
-        static_cast<double>(type(x).shape[at(form->axes[0])].value()) < limits().row)
+        static_cast<double>(type(x).shape[at(form->axes[0])].value()) < point_limits().row)
       return {};
     return PointSource{.kind = PointSource::Kind::extremum,
                        .eqn = e,
@@ -150,7 +150,7 @@ class PointSearch {
   void look_at_gather(std::size_t e) {
     const Eqn& eqn = program_.eqns()[e];
     const Var x = eqn.in[0];
-    if (plan_.sources.size() == most_sources || elements(x) < limits().pairs || maker(x) == nullptr ||
+    if (plan_.sources.size() == most_sources || elements(x) < point_limits().pairs || maker(x) == nullptr ||
         elements(eqn.out[0]) * few > elements(x) || !is_number(type(x)) || !zero_with(x).empty())
       return;
     auto points = elements_read(eqn.params, type(x), type(eqn.in[1]));
@@ -300,7 +300,7 @@ class PointSearch {
       open.pop_back();
       for (const Var v : eqn.in)
         if (plan_.has_others[v] && found.insert(maker_[v]).second) open.push_back(maker_[v]);
-      if (found.size() > most_parts) return false;
+      if (found.size() > most_eqns) return false;
     }
     end.besides.assign(found.begin(), found.end());
     return true;
@@ -496,7 +496,7 @@ bool PointParts::collect(std::vector<PointPart> open, PointBody& body) const {
       continue;
     }
     const auto read = operands(part);
-    if (!read || body.parts.size() >= most_parts) return false;
+    if (!read || body.parts.size() >= most_eqns) return false;
     open.insert(open.end(), read->begin(), read->end());
     body.parts.insert(std::move(part));
   }

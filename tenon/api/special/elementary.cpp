@@ -24,8 +24,8 @@ struct Layout {
 };
 
 // Of positive numbers: x = 2^k·m, m from √½ to √2.
-struct Parts {
-  explicit Parts(const Array& x) {
+struct Split {
+  explicit Split(const Array& x) {
     const Layout layout(x.dtype());
     const Array small = x < least_normal_of(x.dtype());
     const Array bits = bitcast(where(small, x * 0x1p64, x), layout.ints);
@@ -52,14 +52,14 @@ Array times(double c, double rest, const Array& x) {
 Array log2_of(In in) {
   const Array& x = in[0];
   const Array usable = (x > 0.0) & (x < infinity);
-  const Parts parts(where(usable, x, 1.0));
+  const Split parts(where(usable, x, 1.0));
   return with_ends(x, usable, parts.k + times(0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56, log(parts.m)));
 }
 Array log10_of(In in) {
   const Array& x = in[0];
   const bool wide = x.dtype() == DType::f64;
   const Array usable = (x > 0.0) & (x < infinity);
-  const Parts parts(where(usable, x, 1.0));
+  const Split parts(where(usable, x, 1.0));
   // log10 2 in two, of which the first leaves products with exponents exact.
   const double high = wide ? 0x1.34413509f6p-2 : 0x1.344p-2;
   const double low = wide ? 0x1.9fef311f12b36p-42 : 0x1.3509f79fef312p-18;

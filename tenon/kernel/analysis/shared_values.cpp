@@ -22,9 +22,9 @@ Expr of_integers(const Expr& e, T x, T y) {
   using U = std::make_unsigned_t<T>;
   const auto number = [&](auto value) {
     const T held = static_cast<T>(value);
-    return constant(e.dtype(), &held);
+    return kernel::constant(e.dtype(), &held);
   };
-  const auto truth = [](bool value) { return constant(DType::bool_, &value); };
+  const auto truth = [](bool value) { return kernel::constant(DType::bool_, &value); };
   const U a = static_cast<U>(x), b = static_cast<U>(y);
   switch (e.node().binary) {
     case Binary::add:
@@ -65,7 +65,7 @@ template <class T>
 Expr beside_number(const Expr& e, const Expr& other, T number, bool first) {
   switch (e.node().binary) {
     case Binary::mul:
-      return number == 0 ? constant(e.dtype(), &number) : number == 1 ? other : e;
+      return number == 0 ? kernel::constant(e.dtype(), &number) : number == 1 ? other : e;
     case Binary::add:
     case Binary::or_:
     case Binary::xor_:
@@ -75,7 +75,7 @@ Expr beside_number(const Expr& e, const Expr& other, T number, bool first) {
     case Binary::shift_right:
       return number == 0 && !first ? other : e;
     case Binary::and_:
-      return number == 0 ? constant(e.dtype(), &number) : e;
+      return number == 0 ? kernel::constant(e.dtype(), &number) : e;
     default:
       return e;
   }
@@ -109,7 +109,7 @@ Expr folded_convert(const Expr& e) {
       return dispatch(e.dtype(), [&]<class To>(std::type_identity<To>) -> Expr {
         if constexpr (std::is_arithmetic_v<To>) {
           const To held = static_cast<To>(number);
-          return constant(e.dtype(), &held);
+          return kernel::constant(e.dtype(), &held);
         } else {
           return e;
         }

@@ -14,7 +14,7 @@ using Size = std::int64_t;
 #define TENON_INLINE __attribute__((always_inline)) inline
 
 template <class T, std::size_t Bytes>
-struct Vector {
+struct StripVector {
   typedef T V __attribute__((vector_size(Bytes)));
   typedef T InMemory __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
   static constexpr Size lanes = Bytes / sizeof(T);
@@ -26,7 +26,7 @@ struct Vector {
 // c -= a·b of R rows and N vectors; rows of b lie `width` apart.
 template <class T, std::size_t Bytes, int R, int N>
 TENON_INLINE void tile(const T* a, Size a_row, Size a_column, Size depth, const T* b, T* c, Size c_row) {
-  using Lanes = Vector<T, Bytes>;
+  using Lanes = StripVector<T, Bytes>;
   using V = typename Lanes::V;
   using InMemory = typename Lanes::InMemory;
   V sum[R][N] = {};
@@ -53,7 +53,7 @@ TENON_INLINE void tile(const T* a, Size a_row, Size a_column, Size depth, const 
 // All rows of c, where it has N whole vectors.
 template <class T, std::size_t Bytes, int N>
 TENON_INLINE void tiles(const T* a, Size a_row, Size a_column, Size rows, Size depth, const T* b, T* c, Size c_row) {
-  constexpr int most = Vector<T, Bytes>::rows;
+  constexpr int most = StripVector<T, Bytes>::rows;
   Size i = 0;
   for (; i + most <= rows; i += most)
     tile<T, Bytes, most, N>(a + i * a_row, a_row, a_column, depth, b, c + i * c_row, c_row);
@@ -65,7 +65,7 @@ TENON_INLINE void tiles(const T* a, Size a_row, Size a_column, Size rows, Size d
 template <class T, std::size_t Bytes, int N>
 TENON_INLINE void tiles_of(const T* a, Size a_row, Size a_column, Size rows, Size depth, const T* b, Size columns, T* c,
                            Size c_row) {
-  using Lanes = Vector<T, Bytes>;
+  using Lanes = StripVector<T, Bytes>;
   if (columns == N * Lanes::lanes) return tiles<T, Bytes, N>(a, a_row, a_column, rows, depth, b, c, c_row);
   constexpr Size most = Lanes::rows, pitch = N * Lanes::lanes;
   alignas(64) T whole[most * pitch] = {};
@@ -80,7 +80,7 @@ TENON_INLINE void tiles_of(const T* a, Size a_row, Size a_column, Size rows, Siz
 template <class T, std::size_t Bytes>
 TENON_INLINE void subtract_packed(const T* a, Size a_row, Size a_column, Size rows, Size depth, const T* b,
                                   Size columns, T* c, Size c_row) {
-  using Lanes = Vector<T, Bytes>;
+  using Lanes = StripVector<T, Bytes>;
   if (columns <= Lanes::lanes)
     tiles_of<T, Bytes, 1>(a, a_row, a_column, rows, depth, b, columns, c, c_row);
   else if (Lanes::vectors == 2 || columns <= 2 * Lanes::lanes)
@@ -92,7 +92,7 @@ TENON_INLINE void subtract_packed(const T* a, Size a_row, Size a_column, Size ro
 // Rows of a strip beside each other, the columns that are missing as zeros.
 template <class T, std::size_t Bytes>
 TENON_INLINE void pack(StripOf<const T> from, Size rows, Size columns, T* strip) {
-  constexpr Size width = Vector<T, Bytes>::width;
+  constexpr Size width = StripVector<T, Bytes>::width;
   for (Size i = 0; i < rows; ++i) {
     const T* row = from.x + i * from.row;
     T* to = strip + i * width;
@@ -105,7 +105,7 @@ TENON_INLINE void pack(StripOf<const T> from, Size rows, Size columns, T* strip)
 }
 template <class T, std::size_t Bytes>
 TENON_INLINE void unpack(const T* strip, Size rows, Size columns, StripOf<T> to) {
-  constexpr Size width = Vector<T, Bytes>::width;
+  constexpr Size width = StripVector<T, Bytes>::width;
   for (Size i = 0; i < rows; ++i) {
     T* row = to.x + i * to.row;
     if (to.column == 1)
@@ -118,7 +118,7 @@ TENON_INLINE void unpack(const T* strip, Size rows, Size columns, StripOf<T> to)
 // N vectors of a packed strip, by as many rows at a time as a tile has.
 template <class T, std::size_t Bytes, int N>
 TENON_INLINE void substitute_packed(const T* a, Size row, Size column, Size size, bool unit_diagonal, T* strip) {
-  using Lanes = Vector<T, Bytes>;
+  using Lanes = StripVector<T, Bytes>;
   using V = typename Lanes::V;
   constexpr Size width = Lanes::width, most = Lanes::rows;
   for (Size first = 0; first < size; first += most) {
@@ -145,7 +145,7 @@ TENON_INLINE void substitute_packed(const T* a, Size row, Size column, Size size
 
 template <class T, std::size_t Bytes>
 TENON_INLINE void substitute_strip(const LowerPanel<T>& p, StripOf<T> x, Size columns) {
-  using Lanes = Vector<T, Bytes>;
+  using Lanes = StripVector<T, Bytes>;
   alignas(64) T strip[longest_block * Lanes::width];
   for (Size first = 0; first < p.size; first += longest_block) {
     const Size rows = std::min(longest_block, p.size - first), after = first + rows;
@@ -166,14 +166,14 @@ TENON_INLINE void substitute_strip(const LowerPanel<T>& p, StripOf<T> x, Size co
 template <class T, std::size_t Bytes>
 TENON_INLINE void subtract_strip(const T* a, Size a_row, Size a_column, Size rows, Size depth, StripOf<const T> b,
                                  Size columns, T* c, Size c_row) {
-  alignas(64) T strip[longest_block * Vector<T, Bytes>::width];
+  alignas(64) T strip[longest_block * StripVector<T, Bytes>::width];
   pack<T, Bytes>(b, depth, columns, strip);
   subtract_packed<T, Bytes>(a, a_row, a_column, rows, depth, strip, columns, c, c_row);
 }
 
 template <class T>
 TENON_INLINE Size eliminate_narrow(const T* chosen, Size at, T* rows, Size row, Size count) {
-  using Lanes = Vector<T, narrow_block * sizeof(T)>;
+  using Lanes = StripVector<T, narrow_block * sizeof(T)>;
   T right[narrow_block] = {};
   std::copy(chosen + at + 1, chosen + narrow_block, right + at + 1);
   const auto subtrahend = *reinterpret_cast<const typename Lanes::InMemory*>(right);
@@ -197,22 +197,22 @@ TENON_INLINE Size eliminate_narrow(const T* chosen, Size at, T* rows, Size row, 
 #define TENON_AVX2 target("avx2,fma")
 #define TENON_BASELINE noinline
 // One kernel for each processor; what it calls is part of it.
-#define TENON_KERNELS(name, bytes, processor)                                                                   \
-  template <class T>                                                                                            \
-  __attribute__((processor)) void substitute_##name(const LowerPanel<T>& p, StripOf<T> x, Size columns) {       \
-    substitute_strip<T, bytes>(p, x, columns);                                                                  \
-  }                                                                                                             \
-  template <class T>                                                                                            \
-  __attribute__((processor)) void subtract_##name(const T* a, Size a_row, Size a_column, Size rows, Size depth, \
-                                                  StripOf<const T> b, Size columns, T* c, Size c_row) {         \
-    subtract_strip<T, bytes>(a, a_row, a_column, rows, depth, b, columns, c, c_row);                            \
-  }                                                                                                             \
-  template <class T>                                                                                            \
-  __attribute__((processor)) Size eliminate_##name(const T* chosen, Size at, T* rows, Size row, Size count) {   \
-    return eliminate_narrow<T>(chosen, at, rows, row, count);                                                   \
-  }                                                                                                             \
-  template <class T>                                                                                            \
-  constexpr StripKernels<T> kernels_##name{Vector<T, bytes>::width, substitute_##name<T>, subtract_##name<T>,   \
+#define TENON_KERNELS(name, bytes, processor)                                                                      \
+  template <class T>                                                                                               \
+  __attribute__((processor)) void substitute_##name(const LowerPanel<T>& p, StripOf<T> x, Size columns) {          \
+    substitute_strip<T, bytes>(p, x, columns);                                                                     \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  __attribute__((processor)) void subtract_##name(const T* a, Size a_row, Size a_column, Size rows, Size depth,    \
+                                                  StripOf<const T> b, Size columns, T* c, Size c_row) {            \
+    subtract_strip<T, bytes>(a, a_row, a_column, rows, depth, b, columns, c, c_row);                               \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  __attribute__((processor)) Size eliminate_##name(const T* chosen, Size at, T* rows, Size row, Size count) {      \
+    return eliminate_narrow<T>(chosen, at, rows, row, count);                                                      \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  constexpr StripKernels<T> kernels_##name{StripVector<T, bytes>::width, substitute_##name<T>, subtract_##name<T>, \
                                            eliminate_##name<T>};
 TENON_KERNELS(avx512, 64, TENON_AVX512)
 TENON_KERNELS(avx2, 32, TENON_AVX2)
