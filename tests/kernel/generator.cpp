@@ -450,13 +450,26 @@ class Generator : RandomValues {
     }
     if (chance(40)) n.stores.push_back({rows.slot, in_row(step), next_of(held), {}});
     loops_.clear(), forbidden_.clear();
-    f.body.push_back(n);
+    const bool numbered = chance(30);
+    if (numbered) number_beside(to, f, n);
+    f.body.insert(f.body.begin(), n);
     const bool copies = n.stores.back().slot != rows.slot && carries && chance(50);
     if (copies) f.body.push_back(Copy{rows.slot, carry.slot, step * kernel::size(row), Expr(0), row, shape.back()});
     outer_.pop_back();
     to.push_back(std::move(f));
     if (copies || n.stores.back().slot == rows.slot) written_.push_back(rows);
     written_.push_back(carry), written_.push_back(stack);
+  }
+  // A number that the steps carry beside the rows, which read it, and stack.
+  void number_beside(Block& to, For& f, Nest& rows) {
+    const DType dtype = rows.stores[0].value.dtype();
+    const Array number = temporary(dtype, {}), stack = temporary(dtype, {f.count});
+    to.push_back(Nest{{}, {}, {{number.slot, Expr(0), constant_of(dtype, 1 + below(2)), {}}}});
+    const Expr held = load(number.slot, dtype, Expr(0));
+    rows.stores[0].value = rows.stores[0].value - held;
+    f.body.push_back(Nest{{}, {}, {{stack.slot, variable(f.var), held, {}}}});
+    f.body.push_back(Nest{{}, {}, {{number.slot, Expr(0), held + constant_of(dtype, 1), {}}}});
+    written_.push_back(number), written_.push_back(stack);
   }
   // Element by element, of what another array of that shape and the array itself hold.
   Nest again(const Array& to, const Array& of) {
