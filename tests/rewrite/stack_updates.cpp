@@ -268,7 +268,7 @@ TEST_P(Stacked, NoArrayIsUpdated) {
   EXPECT_TRUE(has_updates(p)) << p;
   EXPECT_FALSE(has_updates(q)) << q;
   expect_same(p, q, waves_for(*p));
-  EXPECT_EQ(stack_updates(q)->hash(), q->hash()) << q;  // nothing is not_stacked to do
+  EXPECT_EQ(stack_updates(q)->hash(), q->hash()) << q;  // nothing is left to do
 }
 TEST_P(Stacked, DerivativesAreTheSame) {
   const ProgramRef p = written_program(GetParam()), q = stack_updates(p);
@@ -303,8 +303,7 @@ TEST(StackUpdates, RowsThatAreReadInOrderAreXs) {
   EXPECT_EQ(stack_updates(q)->hash(), q->hash());
 }
 
-// A counter of which nothing is not_stacked but that it counts is no carry any more: it would tie rows of different
-// lanes.
+// A counter of which nothing is left but that it counts is no carry any more: it would tie rows of different lanes.
 TEST(StackUpdates, CountersGoThatNothingReads) {
   const auto f = [](const Array& xs, const Array& c) {
     const auto step = [](const std::pair<Array, State>& s, const Array& x) {

@@ -63,8 +63,8 @@ class RowGroupWriter {
   // The sums of a group that are divided into so many parts.
   std::vector<Sum> divided_sums(const RowGroup& group, const Dim& count);
   // The group for some rows, block `number` of them.
-  Block part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
-                    const Affine& number, const RestrictToRows::Added& added = {}) const;
+  Block part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums, const Affine& number,
+             const RestrictToRows::Added& added = {}) const;
   Reduce sum_of_parts(const Sum& s, const Dim& count);
   // A product of a group that is divided into terms. Where threads add their terms up apart, each has a copy of the
   // result as its part.
