@@ -42,8 +42,7 @@ struct Delayed {
 // Reads the body of one loop.
 class LoopReader {
  public:
-  LoopReader(const Eqn& eqn, const LoopParams& p)
-      : eqn_(eqn), p_(p), body_(*p.body), maker_(makers_of(body_)), reads_(reads_of(body_)) {}
+  explicit LoopReader(const LoopParams& p) : p_(p), body_(*p.body), maker_(makers_of(body_)), reads_(reads_of(body_)) {}
 
   std::vector<Delayed> delayed() const {
     std::vector<Delayed> found;
@@ -143,7 +142,6 @@ class LoopReader {
     return sum;
   }
 
-  const Eqn& eqn_;
   const LoopParams& p_;
   const Program& body_;
   std::vector<const Eqn*> maker_;
@@ -153,8 +151,8 @@ class LoopReader {
 // Writes one loop anew.
 class LoopWriter {
  public:
-  LoopWriter(const Eqn& eqn, const LoopParams& p, std::vector<Delayed> delayed)
-      : eqn_(eqn), p_(p), body_(*p.body), reader_(eqn, p), delayed_(std::move(delayed)) {}
+  LoopWriter(const LoopParams& p, std::vector<Delayed> delayed)
+      : p_(p), body_(*p.body), reader_(p), delayed_(std::move(delayed)) {}
 
   Arrays write(std::span<const Array> operands) {
     for (const Delayed& d : delayed_) {
@@ -231,7 +229,6 @@ class LoopWriter {
     return axes;
   }
 
-  const Eqn& eqn_;
   const LoopParams& p_;
   const Program& body_;
   LoopReader reader_;
@@ -246,21 +243,11 @@ ProgramRef delay_sums(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(program->hash(), [&] {
-    return rewritten(*program, [&](Replay& replay) {
-      for (const Eqn& eqn : program->eqns()) {
-        if (eqn.op != &loop_op()) {
-          replay.bind_eqn(eqn, delay_sums);
-          continue;
-        }
-        const EqnScope place(eqn);
-        const Params params =
-            replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? delay_sums(p) : p; });
-        const auto& p = params.as<LoopParams>();
-        auto delayed = LoopReader(eqn, p).delayed();
-        replay.set_results(eqn, delayed.empty() ? bind_op(*eqn.op, params, replay.operands(eqn))
-                                                : LoopWriter(eqn, p, std::move(delayed)).write(replay.operands(eqn)));
-      }
-    });
+    const auto delayed = [](const Eqn&, const LoopParams& p) { return LoopReader(p).delayed(); };
+    const auto write = [](const LoopParams& p, const std::vector<Delayed>& found, const Arrays& operands) {
+      return LoopWriter(p, found).write(operands);
+    };
+    return with_loops(program, delay_sums, delayed, write);
   });
 }
 

@@ -140,7 +140,7 @@ Mask first(std::int64_t count, std::size_t of) {
   return mask;
 }
 
-Going invariants_of(const LoopParams& p) {
+Going invariants_of(const Eqn&, const LoopParams& p) {
   return going(p, first(p.consts, p.body->inputs().size()), PaysBeforeLoop(*p.body));
 }
 Arrays with_invariants(const LoopParams& p, const Going& going, const Arrays& operands) {
@@ -172,7 +172,7 @@ bool pays_for_all_steps(const Program& body, const Eqn& eqn, const std::vector<b
          estimated_elements(body.type(eqn.out[0])) <= widened_at_most * estimated_elements(step);
 }
 
-Going maps_of(const LoopParams& p) {
+Going maps_of(const Eqn&, const LoopParams& p) {
   if (p.cond || p.lanes || !p.length || *p.length == Dim(0)) return {};
   const Program& body = *p.body;
   const LoopRoles roles(p);
@@ -336,46 +336,28 @@ Arrays with_late_maps(const LoopParams& p, const LateMaps& maps, const Arrays& o
   return built.results;
 }
 
-// The Program with what `of` finds in each loop taken out of it by `with`, inner loops first.
-template <class Of, class With>
-ProgramRef hoisted(const ProgramRef& program, ProgramRef pass(const ProgramRef&), Of of, With with) {
-  return rewritten(*program, [&](Replay& replay) {
-    for (const Eqn& eqn : program->eqns()) {
-      if (eqn.op != &loop_op()) {
-        replay.bind_eqn(eqn, pass);
-        continue;
-      }
-      const EqnScope place(eqn);
-      const Params params = replay.params(eqn).map_programs([&](const ProgramRef& p) { return p ? pass(p) : p; });
-      const auto& p = params.as<LoopParams>();
-      const auto found = of(p);
-      const Arrays operands = replay.operands(eqn);
-      replay.set_results(eqn, found.empty() ? bind_op(*eqn.op, params, operands) : with(p, found, operands));
-    }
-  });
-}
-
 }  // namespace
 
 ProgramRef hoist_invariants(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_invariants")(program->hash()).finish(),
-                  [&] { return hoisted(program, hoist_invariants, invariants_of, with_invariants); });
+                  [&] { return with_loops(program, hoist_invariants, invariants_of, with_invariants); });
 }
 
 ProgramRef hoist_maps(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_maps")(program->hash()).finish(),
-                  [&] { return hoisted(program, hoist_maps, maps_of, with_maps); });
+                  [&] { return with_loops(program, hoist_maps, maps_of, with_maps); });
 }
 
 ProgramRef delay_maps(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("delay_maps")(program->hash()).finish(), [&] {
-    return hoisted(program, delay_maps, [](const LoopParams& p) { return LateMapSearch(p).found(); }, with_late_maps);
+    const auto found = [](const Eqn&, const LoopParams& p) { return LateMapSearch(p).found(); };
+    return with_loops(program, delay_maps, found, with_late_maps);
   });
 }
 

@@ -51,8 +51,10 @@ std::vector<Var> numbered_outputs(const Eqn& loop, const LoopParams& p, const Cl
   return outputs;
 }
 
+// Nothing where no two are equal.
 Classes equal_carries(const Eqn& loop, const LoopParams& p) {
   constexpr int most_rounds = 8;
+  if (p.cond) return {};
   const LoopRoles roles(p);
   Classes classes = classes_by(roles.carries, [&](std::size_t k) { return loop.in[roles.consts + k]; });
   for (int round = 0; round < most_rounds && !is_each_apart(classes); ++round) {
@@ -61,9 +63,7 @@ Classes equal_carries(const Eqn& loop, const LoopParams& p) {
     if (divided == classes) return classes;
     classes = std::move(divided);
   }
-  Classes apart(roles.carries);
-  std::iota(apart.begin(), apart.end(), std::size_t(0));
-  return apart;
+  return {};
 }
 
 Arrays merged(const LoopParams& p, const Classes& classes, const Arrays& operands) {
@@ -86,24 +86,7 @@ Arrays merged(const LoopParams& p, const Classes& classes, const Arrays& operand
 ProgramRef merge_carries(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(program->hash(), [&] {
-    return rewritten(*program, [&](Replay& replay) {
-      for (const Eqn& eqn : program->eqns()) {
-        if (eqn.op != &loop_op()) {
-          replay.bind_eqn(eqn, merge_carries);
-          continue;
-        }
-        const EqnScope place(eqn);
-        const Params params =
-            replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? merge_carries(p) : p; });
-        const auto& p = params.as<LoopParams>();
-        const Arrays operands = replay.operands(eqn);
-        const Classes classes = p.cond ? Classes() : equal_carries(eqn, p);
-        replay.set_results(eqn,
-                           is_each_apart(classes) ? bind_op(*eqn.op, params, operands) : merged(p, classes, operands));
-      }
-    });
-  });
+  return memo.get(program->hash(), [&] { return with_loops(program, merge_carries, equal_carries, merged); });
 }
 
 }  // namespace tenon

@@ -17,7 +17,8 @@ struct Use {
   bool own = false;   // each block has its own in place of it
   bool same = false;  // each block computes all of it, for itself where it reads it too
   bool read = false;
-  std::optional<Affine> around;  // where its rows begin, by loops around the group
+  bool left_out() const { return same && !read; }  // no block writes it
+  std::optional<Affine> around;                    // where its rows begin, by loops around the group
   // Runs of a row that each step of a loop reads: where, and how many elements.
   std::set<std::pair<std::int64_t, double>> again = {};
   double elements_again() const {

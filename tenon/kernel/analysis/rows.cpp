@@ -14,7 +14,6 @@ namespace {
 using SizesOf = std::map<std::uint32_t, Dim>;  // of variables
 
 constexpr std::int64_t enough_rows = 16;  // of a reduction along its rows: no sum is divided then
-constexpr std::int64_t few_numbers = 64;  // that a statement computes in a step, which every block of rows does
 
 // Every load of an expression, once.
 template <class Visit>

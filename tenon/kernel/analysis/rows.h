@@ -12,6 +12,9 @@
 
 namespace tenon::kernel {
 
+// How many numbers without rows a statement computes in a step, and a slot holds, that every block of rows has.
+inline constexpr std::int64_t few_numbers = 64;
+
 // An access by row r: constant + row·r + Σ coefficient·i, for each term 0 <= i < size.
 struct RowAccess {
   struct Term {

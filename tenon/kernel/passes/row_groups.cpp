@@ -31,9 +31,9 @@ bool RowGroupWriter::is_known_outside(SlotId slot, const std::map<SlotId, int>& 
 }
 
 bool RowGroupWriter::may_be_same(SlotId slot, const Use& use) const {
-  constexpr std::int64_t largest = 64;
   const Slot& whole = f_.slots[slot];
-  return (whole.temporary() || whole.place == Slot::Place::argument) && (!use.read || at_most(whole.elements, largest));
+  return (whole.temporary() || whole.place == Slot::Place::argument) &&
+         (!use.read || at_most(whole.elements, few_numbers));
 }
 
 Block RowGroupWriter::behind(const RowGroup& group, FunctionRef<bool(SlotId)> is_read) const {
@@ -128,9 +128,8 @@ std::map<SlotId, int> RowGroupWriter::touched_by(const RowGroup& group) const {
 }
 
 bool RowGroupWriter::is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const {
-  const auto times = inside.find(slot);
-  return f_.slots[slot].temporary() && use.written && use.by_rows && !use.high && !use.own && times != inside.end() &&
-         !use.same && times->second == references_[slot];
+  return use.written && use.by_rows && !use.high && !use.own && !use.same && inside.contains(slot) &&
+         !is_known_outside(slot, inside);
 }
 
 RowGroupWriter::Own RowGroupWriter::own_slots(const RowGroup& group, std::int64_t step, bool may_copy,
@@ -139,7 +138,7 @@ RowGroupWriter::Own RowGroupWriter::own_slots(const RowGroup& group, std::int64_
   Own own;
   for (const auto& [slot, use] : group.uses) {
     const Slot whole = f_.slots[slot];
-    if (use.same && !use.read) continue;  // left out
+    if (use.left_out()) continue;
     if (use.own || use.same) {
       f_.slots.push_back({whole.dtype, whole.elements, Slot::Place::local});
       locals.push_back(static_cast<SlotId>(f_.slots.size() - 1));
@@ -192,7 +191,7 @@ Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own,
   }
   std::set<SlotId> once;
   for (const auto& [slot, use] : group.uses)
-    if (use.same && !use.read) once.insert(slot);
+    if (use.left_out()) once.insert(slot);
   RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), added, std::move(once));
   const std::map<SlotId, int> inside = touched_by(group);
   Block body;

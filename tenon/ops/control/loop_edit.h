@@ -75,4 +75,24 @@ class LoopEdit {
   Arrays added_[3];
 };
 
+// The Program with each loop in which `of` finds something written anew by `with`, inner loops first; `pass` does this,
+// for the Programs within. found = of(eqn, params); with(params, found, operands) gives the loop's results.
+template <class Of, class With>
+ProgramRef with_loops(const ProgramRef& program, ProgramRef pass(const ProgramRef&), Of of, With with) {
+  return rewritten(*program, [&](Replay& replay) {
+    for (const Eqn& eqn : program->eqns()) {
+      if (eqn.op != &loop_op()) {
+        replay.bind_eqn(eqn, pass);
+        continue;
+      }
+      const EqnScope place(eqn);
+      const Params params = replay.params(eqn).map_programs([&](const ProgramRef& p) { return p ? pass(p) : p; });
+      const auto& p = params.as<LoopParams>();
+      const auto found = of(eqn, p);
+      const Arrays operands = replay.operands(eqn);
+      replay.set_results(eqn, found.empty() ? bind_op(*eqn.op, params, operands) : with(p, found, operands));
+    }
+  });
+}
+
 }  // namespace tenon
