@@ -27,7 +27,7 @@ bool RowGroupWriter::is_known_to_none_but(const Statement& s, SlotId slot) const
 }
 
 bool RowGroupWriter::is_known_outside(SlotId slot, const std::map<SlotId, int>& inside) const {
-  return !f_.slots[slot].temporary() || inside.at(slot) < references_[slot];
+  return !f_.slots[slot].temporary() || inside.at(slot) != references_[slot];
 }
 
 bool RowGroupWriter::may_be_same(SlotId slot, const Use& use) const {

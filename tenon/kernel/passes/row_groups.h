@@ -45,7 +45,7 @@ class RowGroupWriter {
   // Whether nothing outside of the group touches a slot, and each row has its part of it.
   bool is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const;
   bool is_known_to_none_but(const Statement& s, SlotId slot) const;
-  // Whether others than the statements that touch it so often may know a slot.
+  // Whether others than the statements that touch it so often may know a slot, as those that sum its parts do.
   bool is_known_outside(SlotId slot, const std::map<SlotId, int>& inside) const;
   // Whether each block may compute all of a slot: for itself where any reads it, or else none does.
   bool may_be_same(SlotId slot, const Use& use) const;
@@ -83,7 +83,7 @@ class RowGroupWriter {
  private:
   Function& f_;
   Target target_;
-  std::vector<int> references_;  // of each slot, by all statements
+  std::vector<int> references_;  // of each slot, by all statements; none of parts, which sums behind their blocks read
 };
 
 }  // namespace tenon::kernel
