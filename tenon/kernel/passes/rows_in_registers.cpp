@@ -29,9 +29,11 @@ bool begins_with_nothing(const Reduce& r) {
 constexpr std::int64_t most_elements = 64;       // of a row, in one statement
 constexpr std::int64_t most_terms = 256;         // of all sums of a row, in one statement
 constexpr std::size_t most_instructions = 4000;  // of a nest's body
-constexpr std::size_t look_back = 16;            // nests
-constexpr std::int64_t longest_run = 16;         // elements of a row that leave side by side
-constexpr std::int64_t vector_bytes = 64;        // what prices are for
+// Of all nests of one row in a function, which run once in a call: more takes longer to compile than many calls gain.
+constexpr std::size_t most_of_one_row = 1000;
+constexpr std::size_t look_back = 16;      // nests
+constexpr std::int64_t longest_run = 16;   // elements of a row that leave side by side
+constexpr std::int64_t vector_bytes = 64;  // what prices are for
 constexpr double worth_it = 1.25, numbers_at_once = 4, most_lanes = 16, fewest_rows = 16;
 
 using Rows = Sizes;
@@ -51,6 +53,7 @@ class RowGroup {
   RowGroup(const Function& f, Statement s) : f_(&f), opaque_(true) { note(s), members_.push_back(std::move(s)); }
 
   const Rows& rows() const { return rows_; }
+  std::size_t instructions() const { return shared_.instructions(); }
   bool is_opaque() const { return opaque_; }
   const std::vector<Statement>& members() const { return members_; }
   bool independent_of(const RowGroup& other) const {
@@ -461,7 +464,7 @@ class Keeper {
     }
     statements.clear();
     for (RowGroup& g : groups) {
-      if (auto n = g.nest(references_)) {
+      if (auto n = g.nest(references_); n && pays_to_compile(g)) {
         for (const Statement& s : g.members()) visit_slots(s, [&](SlotId slot, bool) { --references_[slot]; });
         statements.emplace_back(std::move(*n));
         visit_slots(statements.back(), [&](SlotId slot, bool) { ++references_[slot]; });
@@ -469,6 +472,13 @@ class Keeper {
         for (const Statement& s : g.members()) statements.push_back(s);
       }
     }
+  }
+
+  bool pays_to_compile(const RowGroup& group) {
+    if (!group.rows().empty()) return true;
+    if (group.instructions() > of_one_row_) return false;
+    of_one_row_ -= group.instructions();
+    return true;
   }
 
   // A nest that stores what is known makes constants.
@@ -552,6 +562,7 @@ class Keeper {
   std::vector<int> references_, writers_;
   bool long_calls_;
   bool one_row_ = false;
+  std::size_t of_one_row_ = most_of_one_row;  // instructions that are left
 };
 
 }  // namespace
