@@ -210,6 +210,27 @@ TYPED_TEST(GroupedProducts, OfManyBlocks) {
   set_threads(before);
 }
 
+// Few rows, and few columns, beside which the other operand is read as it lies: more columns than sums are kept for at
+// a time, and more terms than are laid out.
+TYPED_TEST(GroupedProducts, OfFewRows) {
+  using A = typename TypeParam::a;
+  using B = typename TypeParam::b;
+  using C = typename TypeParam::c;
+  const int before = threads();
+  set_threads(2);
+  for (const Order order : {Order::rows, Order::columns}) {
+    for (const Size few : {1, 3}) {
+      check<A, B, C>({1, few, 333, 53}, Order::rows, order, Order::rows, few == 3);
+      check<A, B, C>({2, 133, few, 93}, order, Order::columns, Order::columns, false);
+    }
+    check<A, B, C>({1, 1, 9000, 37}, Order::rows, order, Order::rows, false);
+    check<A, B, C>({1, 2, 140, 16400}, Order::columns, order, Order::gaps, true);
+    check<A, B, C>({1, order == Order::rows ? 5 : 16, 345, 797}, Order::columns, order, Order::rows, true);
+  }
+  check<A, B, C>({1, 371, 9, 797}, Order::columns, Order::rows, Order::columns, false);
+  set_threads(before);
+}
+
 // Operands that end where memory ends: nothing behind them is read.
 TYPED_TEST(GroupedProducts, ReadNothingBeyondTheEnd) {
   using A = typename TypeParam::a;
@@ -224,7 +245,7 @@ TYPED_TEST(GroupedProducts, ReadNothingBeyondTheEnd) {
     return memory;
   };
   char *const ma = map(), *const mb = map(), *const mc = map();
-  for (const auto& [m, n, k] : {std::array<Size, 3>{16, 16, 64}, {17, 33, 70}, {32, 48, 96}, {40, 9, 33}})
+  for (const auto& [m, n, k] : {std::array<Size, 3>{16, 16, 64}, {17, 33, 70}, {32, 48, 96}, {40, 9, 33}, {3, 200, 35}})
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
         A* const a = reinterpret_cast<A*>(ma + bytes) - m * k;

@@ -19,7 +19,9 @@ Dim sizes_of(const Type& type, const std::vector<std::int64_t>& axes) {
 }  // namespace
 
 bool has_library_of_bytes(const Dim& m, const Dim& n, const Dim& multiplications) {
-  return !kernel::at_most(m, 3) && !kernel::at_most(n, 3) && !kernel::at_most(multiplications, few);
+  const bool narrow = kernel::at_most(m, 3) || kernel::at_most(n, 3),
+             wide = !kernel::at_most(m, 127) || !kernel::at_most(n, 127);
+  return (!narrow || wide) && !kernel::at_most(multiplications, few);
 }
 
 std::array<Var, 2> factors_of(const Program& program, const Eqn& product, std::span<const Eqn* const> makers) {

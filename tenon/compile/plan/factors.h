@@ -13,7 +13,7 @@ namespace tenon {
 // and its order of summation is free.
 std::array<Var, 2> factors_of(const Program& program, const Eqn& product, std::span<const Eqn* const> makers);
 
-// Products of bytes of fewer multiplications, or of vectors, are nests: they read them as fast.
+// Products of bytes of few multiplications, or of few numbers, are nests: they read them as fast.
 bool has_library_of_bytes(const Dim& m, const Dim& n, const Dim& multiplications);
 
 }  // namespace tenon

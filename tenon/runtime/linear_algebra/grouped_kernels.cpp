@@ -248,6 +248,8 @@ GroupedWay grouped_way(DType a, DType b) noexcept {
   return {kernel, {Form::words_of_bytes, 1, a_signed, b_signed}};
 }
 
+bool has_vnni() noexcept { return narrow_units().vectors_bytes; }
+
 TileScope::TileScope(bool wanted) noexcept : held_(wanted) {
   if (!wanted) return;
   struct alignas(64) {  // palette 1; eight tiles of 16 rows of 64 bytes

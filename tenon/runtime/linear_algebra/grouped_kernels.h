@@ -44,6 +44,9 @@ struct GroupedWay {
 };
 GroupedWay grouped_way(DType a, DType b) noexcept;
 
+// Whether vectors multiply and sum four bytes at a time (AVX512-VNNI).
+bool has_vnni() noexcept;
+
 // While it lives, this thread has the tiles that kernels of ways with tiles want.
 class TileScope {
  public:

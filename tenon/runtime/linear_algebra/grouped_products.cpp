@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "tenon/runtime/context.h"
+#include "tenon/runtime/linear_algebra/byte_rows.h"
 #include "tenon/runtime/linear_algebra/grouped_panels.h"
 #include "tenon/runtime/linear_algebra/half_rows.h"
 #include "tenon/runtime/linear_algebra/product_blocks.h"
@@ -144,6 +146,52 @@ class GroupedProduct {
   Size rows_, columns_, together_;
 };
 
+// A product of few rows, or columns, of bytes, whose other operand is not laid out.
+class FewRows {
+ public:
+  static std::optional<FewRows> of(const GroupedFactors& f, DType result, const GroupedShape& p) {
+    if (f.element != 1) return {};
+    const bool exchanged = p.n < p.m;
+    const FewRows few{exchanged
+                          ? ByteRows{p.n, p.m, p.k, p.b_column, p.b_row, p.a_column, p.a_row, f.b_signed, f.a_signed}
+                          : ByteRows{p.m, p.n, p.k, p.a_row, p.a_column, p.b_row, p.b_column, f.a_signed, f.b_signed},
+                      exchanged,
+                      result,
+                      exchanged ? p.c_column : p.c_row,
+                      exchanged ? p.c_row : p.c_column,
+                      p.accumulate};
+    return are_few_byte_rows(few.product_) ? std::optional(few) : std::nullopt;
+  }
+  bool exchanged() const { return exchanged_; }
+
+  Grouped run(const Byte* a, const Byte* b, Byte* c, Stop stop) const {
+    const auto take = [&](Size row, Size first, Size count, const std::uint32_t* sums, bool add) {
+      dispatch(result_, [&]<class T>(std::type_identity<T>) {
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+          put_row(sums, reinterpret_cast<T*>(c) + row * c_row_ + first * c_column_, count, c_column_,
+                  accumulate_ || add);
+      });
+    };
+    const bool done = multiply_byte_rows(product_, exchanged_ ? b : a, exchanged_ ? a : b, stop, take);
+    return done ? Grouped::done : Grouped::no_memory;
+  }
+
+ private:
+  FewRows(const ByteRows& product, bool exchanged, DType result, Size c_row, Size c_column, bool accumulate)
+      : product_(product),
+        exchanged_(exchanged),
+        result_(result),
+        c_row_(c_row),
+        c_column_(c_column),
+        accumulate_(accumulate) {}
+
+  ByteRows product_;
+  bool exchanged_;
+  DType result_;
+  Size c_row_, c_column_;
+  bool accumulate_;
+};
+
 // A product in rows x columns pieces of whole panels.
 struct GroupedPieces {
   Size rows = 1, columns = 1;
@@ -206,21 +254,27 @@ Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, co
         const LineRange rows = range_of(g.m, pieces.rows, piece / pieces.columns),
                         columns = range_of(g.n, pieces.columns, piece % pieces.columns);
         if (rows.size == 0 || columns.size == 0) continue;
-        const GroupedProduct product(way, result,
-                                     {rows.size, columns.size, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row,
-                                      g.c_column, g.accumulate != 0});
-        const Grouped made =
-            product.run(a + (n * g.a_batch + rows.first * g.a_row) * element,
-                        b + (n * g.b_batch + columns.first * g.b_column) * element,
-                        c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element, stop);
+        const GroupedShape shape{rows.size, columns.size, g.k,     g.a_row,    g.a_column,
+                                 g.b_row,   g.b_column,   g.c_row, g.c_column, g.accumulate != 0};
+        const Byte *const x = a + (n * g.a_batch + rows.first * g.a_row) * element, *const y = b + (n * g.b_batch +
+                                                                                                    columns.first *
+                                                                                                        g.b_column) *
+                                                                                                       element;
+        Byte* const to = c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element;
+        const auto few = FewRows::of(way.factors, result, shape);
+        const Grouped made = few ? few->run(x, y, to, stop) : GroupedProduct(way, result, shape).run(x, y, to, stop);
         if (made == Grouped::no_memory) failed.store(true, std::memory_order_relaxed);
         if (made == Grouped::declined) declined.store(true, std::memory_order_relaxed);
       }
     }
   };
-  constexpr double parallel_work = 1 << 22;
+  const auto few = FewRows::of(way.factors, result,
+                               {g.m, g.n, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, false});
+  // Of few rows it is the other operand's bytes that take time.
+  constexpr double parallel_work = 1 << 22, parallel_bytes = 1 << 19;
   const Size multiplied = way.tiles ? 512 / way.factors.parts() / way.factors.parts() * 2 / way.factors.element : 64;
-  const bool small = double(g.batch) * double(g.m) * double(g.n) * double(g.k) < parallel_work;
+  const bool small = few ? double(g.batch) * double(std::max(g.m, g.n)) * double(g.k) < parallel_bytes
+                         : double(g.batch) * double(g.m) * double(g.n) * double(g.k) < parallel_work;
   static constinit const std::atomic<std::uint32_t> unstopped{0};
   Call call{g,
             way,
@@ -235,7 +289,10 @@ Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, co
     call.run(0, g.batch);
   } else {
     const Size workers = threads();
-    if (g.batch < 4 * workers) call.pieces = pieces_for(workers, g.m, g.n, multiplied);
+    if (g.batch < 4 * workers)
+      call.pieces = !few               ? pieces_for(workers, g.m, g.n, multiplied)
+                    : few->exchanged() ? GroupedPieces{workers, 1}
+                                       : GroupedPieces{1, workers};
     each_range(g.batch * call.pieces.count(), 1, [&](Size begin, Size end) { call.run(begin, end); });
   }
   return call.failed ? Grouped::no_memory : call.declined ? Grouped::declined : Grouped::done;
