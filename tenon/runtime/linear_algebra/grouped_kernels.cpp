@@ -249,6 +249,7 @@ GroupedWay grouped_way(DType a, DType b) noexcept {
 }
 
 bool has_vnni() noexcept { return narrow_units().vectors_bytes; }
+bool has_fast_pairs() noexcept { return narrow_units().vectors_bf16; }
 
 TileScope::TileScope(bool wanted) noexcept : held_(wanted) {
   if (!wanted) return;

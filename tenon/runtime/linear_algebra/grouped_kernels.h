@@ -44,8 +44,10 @@ struct GroupedWay {
 };
 GroupedWay grouped_way(DType a, DType b) noexcept;
 
-// Whether vectors multiply and sum four bytes at a time (AVX512-VNNI).
+// Whether vectors multiply and sum four bytes at a time (AVX512-VNNI); whether pairs of bf16 (AVX512-BF16), as fast as
+// single numbers of f32.
 bool has_vnni() noexcept;
+bool has_fast_pairs() noexcept;
 
 // While it lives, this thread has the tiles that kernels of ways with tiles want.
 class TileScope {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tenon/runtime/context.h"
-#include "tenon/runtime/linear_algebra/byte_rows.h"
+#include "tenon/runtime/linear_algebra/few_rows.h"
 #include "tenon/runtime/linear_algebra/grouped_panels.h"
 #include "tenon/runtime/linear_algebra/half_rows.h"
 #include "tenon/runtime/linear_algebra/product_blocks.h"
@@ -30,6 +30,10 @@ struct GroupedShape {
   Size a_row, a_column, b_row, b_column, c_row, c_column;
   bool accumulate;
 };
+
+GroupedShape shape_of(const TenonGemm& g, Size m, Size n) {
+  return {m, n, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0};
+}
 
 // A row of sums to where it goes, added to what is there or not.
 template <class Real>
@@ -61,6 +65,17 @@ void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bo
   }
   for (; j < count; ++j)
     to[j * stride] = static_cast<Integer>(from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0));
+}
+
+// f32, or integers of 32 bits, to the elements of a result from `at` on.
+void put_sums(DType result, const void* from, Byte* c, Size at, Size count, Size stride, bool add) {
+  dispatch(result, [&]<class T>(std::type_identity<T>) {
+    T* const to = reinterpret_cast<T*>(c) + at;
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+      put_row(static_cast<const float*>(from), to, count, stride, add);
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      put_row(static_cast<const std::uint32_t*>(from), to, count, stride, add);
+  });
 }
 
 // Blocks of c of 16 panels of rows, whose rows of a stay in the second-level cache while panels of b pass by. Where a
@@ -126,16 +141,9 @@ class GroupedProduct {
   }
 
   void put(const Byte* sums, Size rows, Size columns, Size i, Size j, Byte* c) const {
-    dispatch(result_, [&]<class T>(std::type_identity<T>) {
-      for (Size r = 0; r < rows; ++r) {
-        const Byte* const from = sums + r * panel_rows * 4;
-        T* const to = reinterpret_cast<T*>(c) + (i + r) * p_.c_row + j * p_.c_column;
-        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-          put_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
-        else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-          put_row(reinterpret_cast<const std::uint32_t*>(from), to, columns, p_.c_column, p_.accumulate);
-      }
-    });
+    for (Size r = 0; r < rows; ++r)
+      put_sums(result_, sums + r * panel_rows * 4, c, (i + r) * p_.c_row + j * p_.c_column, columns, p_.c_column,
+               p_.accumulate);
   }
 
   const GroupedWay way_;
@@ -146,50 +154,39 @@ class GroupedProduct {
   Size rows_, columns_, together_;
 };
 
-// A product of few rows, or columns, of bytes, whose other operand is not laid out.
-class FewRows {
+// A product of few rows, or columns, whose other operand is not laid out.
+class FewRowsOrColumns {
  public:
-  static std::optional<FewRows> of(const GroupedFactors& f, DType result, const GroupedShape& p) {
-    if (f.element != 1) return {};
-    const bool exchanged = p.n < p.m;
-    const FewRows few{exchanged
-                          ? ByteRows{p.n, p.m, p.k, p.b_column, p.b_row, p.a_column, p.a_row, f.b_signed, f.a_signed}
-                          : ByteRows{p.m, p.n, p.k, p.a_row, p.a_column, p.b_row, p.b_column, f.a_signed, f.b_signed},
-                      exchanged,
-                      result,
-                      exchanged ? p.c_column : p.c_row,
-                      exchanged ? p.c_row : p.c_column,
-                      p.accumulate};
-    return are_few_byte_rows(few.product_) ? std::optional(few) : std::nullopt;
+  static std::optional<FewRowsOrColumns> of(DType a, DType b, DType result, const GroupedShape& p) {
+    FewRowsOrColumns few;
+    few.exchanged_ = p.n < p.m;
+    few.product_ = few.exchanged_ ? FewRows{p.n, p.m, p.k, p.b_column, p.b_row, p.a_column, p.a_row, b, a}
+                                  : FewRows{p.m, p.n, p.k, p.a_row, p.a_column, p.b_row, p.b_column, a, b};
+    few.result_ = result, few.accumulate_ = p.accumulate;
+    few.c_row_ = few.exchanged_ ? p.c_column : p.c_row, few.c_column_ = few.exchanged_ ? p.c_row : p.c_column;
+    return are_few_rows(few.product_) ? std::optional(few) : std::nullopt;
   }
   bool exchanged() const { return exchanged_; }
+  double bytes_read() const { return double(product_.columns) * double(product_.terms) * double(size_of(product_.b)); }
 
-  Grouped run(const Byte* a, const Byte* b, Byte* c, Stop stop) const {
-    const auto take = [&](Size row, Size first, Size count, const std::uint32_t* sums, bool add) {
-      dispatch(result_, [&]<class T>(std::type_identity<T>) {
-        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-          put_row(sums, reinterpret_cast<T*>(c) + row * c_row_ + first * c_column_, count, c_column_,
-                  accumulate_ || add);
-      });
+  // So many of its rows and columns.
+  Grouped run(Size rows, Size columns, const Byte* a, const Byte* b, Byte* c, Stop stop) const {
+    FewRows part = product_;
+    part.rows = exchanged_ ? columns : rows, part.columns = exchanged_ ? rows : columns;
+    const auto take = [&](Size row, Size first, Size count, const void* sums) {
+      put_sums(result_, sums, c, row * c_row_ + first * c_column_, count, c_column_, accumulate_);
     };
-    const bool done = multiply_byte_rows(product_, exchanged_ ? b : a, exchanged_ ? a : b, stop, take);
-    return done ? Grouped::done : Grouped::no_memory;
+    return multiply_few_rows(part, exchanged_ ? b : a, exchanged_ ? a : b, stop, take) ? Grouped::done
+                                                                                       : Grouped::no_memory;
   }
 
  private:
-  FewRows(const ByteRows& product, bool exchanged, DType result, Size c_row, Size c_column, bool accumulate)
-      : product_(product),
-        exchanged_(exchanged),
-        result_(result),
-        c_row_(c_row),
-        c_column_(c_column),
-        accumulate_(accumulate) {}
+  FewRowsOrColumns() = default;
 
-  ByteRows product_;
-  bool exchanged_;
+  FewRows product_;
+  bool exchanged_, accumulate_;
   DType result_;
   Size c_row_, c_column_;
-  bool accumulate_;
 };
 
 // A product in rows x columns pieces of whole panels.
@@ -223,79 +220,82 @@ GroupedPieces pieces_for(Size workers, Size m, Size n, Size multiplied_a_cycle) 
 
 // Whether panels are filled well enough, and laying out pays.
 bool is_worth_it(const GroupedWay& way, const TenonGemm& g) {
+  if (way.kernel == nullptr) return false;
   const bool integers = is_integer(static_cast<DType>(g.dtype));
   if (integers) return true;
+  if (way.factors.parts() > 1 && g.accumulate != 0) return false;
   const double work = double(g.m) * double(g.n) * double(g.k);
-  return way.kernel != nullptr && g.m >= 8 && g.n >= 8 && g.k >= 16 && work >= (1 << 15);
+  return g.m >= 8 && g.n >= 8 && g.k >= 16 && work >= (1 << 15);
 }
+
+// A batch of products, of which threads take pieces.
+struct Batch {
+  const TenonGemm& g;
+  const GroupedWay& way;
+  const std::optional<FewRowsOrColumns>& few;
+  DType result;
+  Size element;
+  const Byte *a, *b;
+  Byte* c;
+  Stop stop;
+  GroupedPieces pieces = {};
+  std::atomic<bool> failed{false}, declined{false};
+
+  void run(Size begin, Size end) {
+    const auto result_element = static_cast<Size>(size_of(result));
+    for (Size task = begin; task < end && !declined.load(std::memory_order_relaxed); ++task) {
+      const Size n = task / pieces.count(), piece = task % pieces.count();
+      const LineRange rows = range_of(g.m, pieces.rows, piece / pieces.columns),
+                      columns = range_of(g.n, pieces.columns, piece % pieces.columns);
+      if (rows.size == 0 || columns.size == 0) continue;
+      const Byte* const x = a + (n * g.a_batch + rows.first * g.a_row) * element;
+      const Byte* const y = b + (n * g.b_batch + columns.first * g.b_column) * element;
+      Byte* const to = c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element;
+      const Grouped made = few ? few->run(rows.size, columns.size, x, y, to, stop)
+                               : GroupedProduct(way, result, shape_of(g, rows.size, columns.size)).run(x, y, to, stop);
+      if (made == Grouped::no_memory) failed.store(true, std::memory_order_relaxed);
+      if (made == Grouped::declined) declined.store(true, std::memory_order_relaxed);
+    }
+  }
+};
 
 }  // namespace
 
 Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, const void* y, void* z) {
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return Grouped::done;
+  if (g.k <= 0) return Grouped::declined;
   const GroupedWay way = grouped_way(a, b);
-  if (way.kernel == nullptr || g.k <= 0 || !is_worth_it(way, g)) return Grouped::declined;
-  if (way.factors.parts() > 1 && g.accumulate != 0) return Grouped::declined;
   const auto result = static_cast<DType>(g.dtype);
-  struct Call {
-    const TenonGemm& g;
-    const GroupedWay& way;
-    DType result;
-    Size element, result_element;
-    const Byte *a, *b;
-    Byte* c;
-    Stop stop;
-    GroupedPieces pieces = {};
-    std::atomic<bool> failed{false}, declined{false};
-
-    void run(Size begin, Size end) {
-      for (Size task = begin; task < end && !declined.load(std::memory_order_relaxed); ++task) {
-        const Size n = task / pieces.count(), piece = task % pieces.count();
-        const LineRange rows = range_of(g.m, pieces.rows, piece / pieces.columns),
-                        columns = range_of(g.n, pieces.columns, piece % pieces.columns);
-        if (rows.size == 0 || columns.size == 0) continue;
-        const GroupedShape shape{rows.size, columns.size, g.k,     g.a_row,    g.a_column,
-                                 g.b_row,   g.b_column,   g.c_row, g.c_column, g.accumulate != 0};
-        const Byte *const x = a + (n * g.a_batch + rows.first * g.a_row) * element, *const y = b + (n * g.b_batch +
-                                                                                                    columns.first *
-                                                                                                        g.b_column) *
-                                                                                                       element;
-        Byte* const to = c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element;
-        const auto few = FewRows::of(way.factors, result, shape);
-        const Grouped made = few ? few->run(x, y, to, stop) : GroupedProduct(way, result, shape).run(x, y, to, stop);
-        if (made == Grouped::no_memory) failed.store(true, std::memory_order_relaxed);
-        if (made == Grouped::declined) declined.store(true, std::memory_order_relaxed);
-      }
-    }
-  };
-  const auto few = FewRows::of(way.factors, result,
-                               {g.m, g.n, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, false});
+  // Tiles are fast enough to lay out for them what of few rows would be widened.
+  const bool worth_it = is_worth_it(way, g), by_tiles = worth_it && way.tiles && is_half(a);
+  const auto few = by_tiles ? std::nullopt : FewRowsOrColumns::of(a, b, result, shape_of(g, g.m, g.n));
+  if (!few && !worth_it) return Grouped::declined;
   // Of few rows it is the other operand's bytes that take time.
   constexpr double parallel_work = 1 << 22, parallel_bytes = 1 << 19;
-  const Size multiplied = way.tiles ? 512 / way.factors.parts() / way.factors.parts() * 2 / way.factors.element : 64;
-  const bool small = few ? double(g.batch) * double(std::max(g.m, g.n)) * double(g.k) < parallel_bytes
+  const bool small = few ? double(g.batch) * few->bytes_read() < parallel_bytes
                          : double(g.batch) * double(g.m) * double(g.n) * double(g.k) < parallel_work;
   static constinit const std::atomic<std::uint32_t> unstopped{0};
-  Call call{g,
-            way,
-            result,
-            way.factors.element,
-            static_cast<Size>(size_of(result)),
-            static_cast<const Byte*>(x),
-            static_cast<const Byte*>(y),
-            static_cast<Byte*>(z),
-            small ? unstopped : *Context::current().flag()};
+  Batch batch{g,
+              way,
+              few,
+              result,
+              static_cast<Size>(size_of(a)),
+              static_cast<const Byte*>(x),
+              static_cast<const Byte*>(y),
+              static_cast<Byte*>(z),
+              small ? unstopped : *Context::current().flag()};
   if (small || tenon_inside_parallel()) {
-    call.run(0, g.batch);
+    batch.run(0, g.batch);
   } else {
     const Size workers = threads();
+    const Size multiplied = way.tiles ? 512 / way.factors.parts() / way.factors.parts() * 2 / way.factors.element : 64;
     if (g.batch < 4 * workers)
-      call.pieces = !few               ? pieces_for(workers, g.m, g.n, multiplied)
-                    : few->exchanged() ? GroupedPieces{workers, 1}
-                                       : GroupedPieces{1, workers};
-    each_range(g.batch * call.pieces.count(), 1, [&](Size begin, Size end) { call.run(begin, end); });
+      batch.pieces = !few               ? pieces_for(workers, g.m, g.n, multiplied)
+                     : few->exchanged() ? GroupedPieces{workers, 1}
+                                        : GroupedPieces{1, workers};
+    each_range(g.batch * batch.pieces.count(), 1, [&](Size begin, Size end) { batch.run(begin, end); });
   }
-  return call.failed ? Grouped::no_memory : call.declined ? Grouped::declined : Grouped::done;
+  return batch.failed ? Grouped::no_memory : batch.declined ? Grouped::declined : Grouped::done;
 }
 
 }  // namespace tenon

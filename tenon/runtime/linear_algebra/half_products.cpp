@@ -61,14 +61,6 @@ HalfProduct<Half, Result>::HalfProduct(const ProductShape& shape) : p_(shape) {
 template <class Half, class Result>
 bool HalfProduct<Half, Result>::operator()(const Half* a, const Half* b, Result* c,
                                            const std::atomic<std::uint32_t>& stop) const {
-  if (p_.m == 1 && (p_.b_column == 1 || p_.b_row == 1)) {
-    row_times({p_.n, p_.k, p_.a_column, p_.b_row, p_.b_column, p_.c_column, p_.accumulate}, a, b, c);
-    return true;
-  }
-  if (p_.n == 1 && (p_.a_column == 1 || p_.a_row == 1)) {
-    row_times({p_.m, p_.k, p_.b_row, p_.a_column, p_.a_row, p_.c_row, p_.accumulate}, b, a, c);
-    return true;
-  }
   auto* const wide = static_cast<float*>(product_scratch(
       sizeof(float) * static_cast<std::size_t>(mb_ * kb_ + kb_ * nb_ + mb_ * nb_), ScratchOf::blocks_of_blocks));
   if (wide == nullptr) return false;
@@ -93,31 +85,6 @@ bool HalfProduct<Half, Result>::operator()(const Half* a, const Half* b, Result*
       round_block(sums, to, p_.c_row, p_.c_column, m, n);
     }
   return true;
-}
-
-template <class Half, class Result>
-void HalfProduct<Half, Result>::row_times(const RowTimes& p, const Half* a, const Half* b, Result* c) {
-  constexpr Size columns = 2048, terms = 1024;
-  float sums[columns], x[terms];
-  for (Size j = 0; j < p.n; j += columns) {
-    const Size n = std::min(columns, p.n - j);
-    Result* const to = c + j * p.c_column;
-    for (Size i = 0; i < n; ++i) sums[i] = p.accumulate ? static_cast<float>(to[i * p.c_column]) : 0;
-    for (Size l = 0; l < p.k; l += terms) {
-      const Size k = std::min(terms, p.k - l);
-      for (Size i = 0; i < k; ++i) x[i] = static_cast<float>(a[(l + i) * p.a_column]);
-      const Half* const block = b + l * p.b_row + j * p.b_column;
-      if (p.b_row == 1) {
-        for (Size i = 0; i < n; ++i) sums[i] += inner_product_of_row(block + i * p.b_column, x, k);
-        continue;
-      }
-      Size at = 0;
-      for (; at + 8 <= k; at += 8) add_eight_rows(block + at * p.b_row, p.b_row, x + at, sums, n);
-      for (; at < k; ++at)
-        for (Size i = 0; i < n; ++i) sums[i] += x[at] * static_cast<float>(block[at * p.b_row + i]);
-    }
-    round_block(sums, to, n * p.c_column, p.c_column, 1, n);
-  }
 }
 
 template class HalfProduct<Float16, Float16>;

@@ -19,13 +19,6 @@ class HalfProduct {
   bool operator()(const Half* a, const Half* b, Result* c, const std::atomic<std::uint32_t>& stop) const;
 
  private:
-  // One row of a, whose elements are `a_column` apart, times a matrix whose rows or columns are contiguous.
-  struct RowTimes {
-    std::int64_t n, k, a_column, b_row, b_column, c_column;
-    bool accumulate;
-  };
-  static void row_times(const RowTimes& p, const Half* a, const Half* b, Result* c);
-
   ProductShape p_;
   std::int64_t mb_, nb_, kb_;  // the most that a block has
 };

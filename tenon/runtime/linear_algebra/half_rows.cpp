@@ -47,43 +47,6 @@ __attribute__((target("avx2"))) Size round_eights(const float* from, BFloat16* t
   return i;
 }
 
-// Rows times numbers, without a copy of the rows that is wider.
-__attribute__((target("avx2,fma,f16c"))) __m256 wide_eight(const Float16* from) {
-  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-}
-__attribute__((target("avx2,fma,f16c"))) __m256 wide_eight(const BFloat16* from) {
-  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
-}
-template <class Half>
-__attribute__((target("avx2,fma,f16c"))) Size add_rows_by_eights(const Half* rows, Size distance, const float* x,
-                                                                 float* sums, Size count) {
-  Size j = 0;
-  for (; j + 8 <= count; j += 8) {
-    const Half* const at = rows + j;
-    __m256 even = _mm256_loadu_ps(sums + j), odd = _mm256_setzero_ps();
-    for (Size l = 0; l < 8; l += 2) {
-      even = _mm256_fmadd_ps(_mm256_set1_ps(x[l]), wide_eight(at + l * distance), even);
-      odd = _mm256_fmadd_ps(_mm256_set1_ps(x[l + 1]), wide_eight(at + (l + 1) * distance), odd);
-    }
-    _mm256_storeu_ps(sums + j, _mm256_add_ps(even, odd));
-  }
-  return j;
-}
-template <class Half>
-__attribute__((target("avx2,fma,f16c"))) float inner_by_eights(const Half* row, const float* x, Size count) {
-  __m256 sums[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
-  for (Size l = 0; l < count; l += 32)
-#pragma GCC unroll 4
-    for (Size v = 0; v < 4; ++v)
-      sums[v] = _mm256_fmadd_ps(_mm256_loadu_ps(x + l + 8 * v), wide_eight(row + l + 8 * v), sums[v]);
-  const __m256 all = _mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3]));
-  float each[8], sum = 0;
-  _mm256_storeu_ps(each, all);
-  for (const float one : each) sum += one;
-  return sum;
-}
-
 bool has_eights() { return vector_unit() >= VectorUnit::avx2; }
 
 }  // namespace
@@ -100,31 +63,5 @@ void round_row(const float* from, Float16* to, Size count) {
 void round_row(const float* from, BFloat16* to, Size count) {
   for (Size i = has_eights() ? round_eights(from, to, count) : 0; i < count; ++i) to[i] = BFloat16(from[i]);
 }
-
-namespace {
-
-template <class Half>
-void add_eight(const Half* rows, Size distance, const float* x, float* sums, Size count) {
-  for (Size j = has_eights() ? add_rows_by_eights(rows, distance, x, sums, count) : 0; j < count; ++j)
-    for (Size l = 0; l < 8; ++l) sums[j] += x[l] * static_cast<float>(rows[l * distance + j]);
-}
-template <class Half>
-float inner_of_row(const Half* row, const float* x, Size count) {
-  const Size whole = has_eights() ? count / 32 * 32 : 0;
-  float sum = whole > 0 ? inner_by_eights(row, x, whole) : 0;
-  for (Size l = whole; l < count; ++l) sum += x[l] * static_cast<float>(row[l]);
-  return sum;
-}
-
-}  // namespace
-
-void add_eight_rows(const Float16* rows, Size distance, const float* x, float* sums, Size count) {
-  add_eight(rows, distance, x, sums, count);
-}
-void add_eight_rows(const BFloat16* rows, Size distance, const float* x, float* sums, Size count) {
-  add_eight(rows, distance, x, sums, count);
-}
-float inner_product_of_row(const Float16* row, const float* x, Size count) { return inner_of_row(row, x, count); }
-float inner_product_of_row(const BFloat16* row, const float* x, Size count) { return inner_of_row(row, x, count); }
 
 }  // namespace tenon
