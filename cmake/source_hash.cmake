@@ -1,6 +1,6 @@
 # Writes OUTPUT: the hash of all files of the library under ROOT and of VERSIONS, the compilers that build it. Code that
 # another build of the library compiled is not this one's.
-file(GLOB_RECURSE FILES ${ROOT}/tenon/*.h ${ROOT}/tenon/*.cpp)
+file(GLOB_RECURSE FILES ${ROOT}/tenon/*.h ${ROOT}/tenon/*.inc ${ROOT}/tenon/*.cpp)
 list(SORT FILES)
 set(ALL "${VERSIONS}")
 foreach(FILE ${FILES})

@@ -1,5 +1,7 @@
 #include "tenon/runtime/linear_algebra/few_rows.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -68,9 +70,15 @@ class FewRowsProduct {
 
   // Rows of a; where a's leading bits are flipped, behind them a row of what that adds to each factor.
   void lay_out(const Byte* a, Size terms, Byte* to) const {
-    for (Size i = 0; i < p_.rows; ++i)
-      k_.lay_out(a + i * p_.a_row * size_of_a(), p_.a_term, terms, k_.flips, to + i * bytes_of_row_);
-    if (k_.flips) std::memset(to + p_.rows * bytes_of_row_, 0x80, static_cast<std::size_t>(bytes_of_row_));
+    for (Size i = 0; i < p_.rows; ++i, a += p_.a_row * size_of_a(), to += bytes_of_row_) {
+      k_.lay_out(a, p_.a_term, terms, to);
+      if (k_.flips)
+        for (Size l = 0; l < terms; l += 16) flip_leading_bits(reinterpret_cast<__m128i*>(to + l));
+    }
+    if (k_.flips) std::memset(to, 0x80, static_cast<std::size_t>(bytes_of_row_));
+  }
+  static void flip_leading_bits(__m128i* bytes) {
+    _mm_store_si128(bytes, _mm_xor_si128(_mm_load_si128(bytes), _mm_set1_epi8(-128)));
   }
 
   // f(first row, how many), of rows in shares that are about equal.

@@ -18,10 +18,8 @@ struct FewRowsKernels {
 
   std::int64_t most_rows = 0;                // of more, panels of both operands are faster
   std::int64_t factor_bytes = 0, group = 0;  // factors of a group
-  bool flips = false;  // a's leading bits are flipped, which makes bytes unsigned beside signed ones, and the other way
-  bool by_fours = false;  // of 16 columns of a block, sums of the first four lie in the first 16, and so on
 
-  void (*lay_out)(const std::byte* a, std::int64_t stride, std::int64_t terms, bool flips, std::byte* to) = nullptr;
+  void (*lay_out)(const std::byte* a, std::int64_t stride, std::int64_t terms, std::byte* to) = nullptr;
 
   // A block of b, whose rows are contiguous, of so many terms and columns or fewer. Rows of a times it are added to
   // their sums, as it lies; or `make` writes its factors by groups, and several times rows are multiplied by these.
@@ -43,6 +41,9 @@ struct FewRowsKernels {
   using AddColumns = void (*)(const Columns& columns, const std::byte* x, std::int64_t bytes_of_row, void* sums,
                               std::int64_t sums_of_row);
   std::array<AddColumns, rows_at_once> several_columns = {}, one_column = {};  // columns_at_once, or one
+
+  bool flips = false;     // a's leading bits, which makes its bytes unsigned beside signed ones, and the other way
+  bool by_fours = false;  // of 16 columns of a block, sums of the first four lie in the first 16, and so on
 };
 
 // For so many rows of factors of these dtypes, on a processor with AVX2 at least.
