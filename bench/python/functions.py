@@ -203,7 +203,8 @@ PRODUCTS = [  # dtype of the factors, of the result
 def narrow_products():
     """Products of matrices of narrow numbers, beside those of others and beside ours of float32."""
     for m, n, k, spelling in [(1024, 1024, 1024, "NN"), (1024, 1024, 1024, "NT"), (1024, 1024, 1024, "TN"), (256, 256, 256, "NN"),
-                              (64, 64, 64, "NN"), (8, 4096, 4096, "NN"), (1, 4096, 4096, "NN"), (4096, 4096, 64, "NN")]:
+                              (64, 64, 64, "NN"), (4096, 4096, 64, "NN"),
+                              *((rows, 4096, 4096, spelling) for rows in (1, 4, 8, 16) for spelling in ("NN", "NT"))]:
         a = np.random.default_rng(0).integers(-100, 100, (k, m) if spelling[0] == "T" else (m, k)).astype("float32")
         b = np.random.default_rng(1).integers(-100, 100, (n, k) if spelling[1] == "T" else (k, n)).astype("float32")
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
-#include <span>
 #include <vector>
 
 namespace tenon {
@@ -21,6 +20,11 @@ std::vector<std::uint8_t> mask_of(std::int64_t n, int kind, std::mt19937& random
     m = kind == 0 ? 0 : kind == 1 ? 1 : kind == 2 ? drawn % 2 : kind == 3 ? drawn % 40 == 0 : drawn % 3 == 0 ? 0x40 : 0;
   }
   return mask;
+}
+
+// This code is not optimised: a loop over millions of bytes would take seconds.
+bool begins_with(const std::vector<std::byte>& all, const std::vector<std::byte>& first) {
+  return all.size() >= first.size() && (first.empty() || std::memcmp(all.data(), first.data(), first.size()) == 0);
 }
 
 class Masks : public testing::TestWithParam<std::int64_t> {};
@@ -38,9 +42,9 @@ TEST_P(Masks, ChooseRowsAndPutThemBack) {
         std::memcpy(rows.data() + i, &drawn, std::min(sizeof(drawn), rows.size() - i));
       }
       for (std::size_t i = 0; i < mask.size(); ++i)
-        if (mask[i] != 0) {
-          chosen.insert(chosen.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * bytes),
-                        rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes));
+        if (mask[i] != 0 && bytes > 0) {
+          chosen.resize(chosen.size() + bytes);
+          std::memcpy(chosen.data() + chosen.size() - bytes, rows.data() + i * bytes, bytes);
           std::memcpy(back.data() + i * bytes, rows.data() + i * bytes, bytes);
         }
       const auto count = static_cast<std::int64_t>(bytes == 0 ? 0 : chosen.size() / bytes);
@@ -49,13 +53,13 @@ TEST_P(Masks, ChooseRowsAndPutThemBack) {
         const std::int64_t room = exact ? count : n;
         std::vector<std::byte> to((static_cast<std::size_t>(room) + 1) * bytes + 64, untouched);
         EXPECT_EQ(tenon_compress(mask.data(), n, rows.data(), GetParam(), room, exact, to.data()), count);
-        EXPECT_TRUE(std::ranges::equal(std::span(to).first(chosen.size()), chosen)) << n << " " << kind;
+        EXPECT_TRUE(begins_with(to, chosen)) << n << " " << kind;
         for (std::size_t i = static_cast<std::size_t>(room) * bytes; i < to.size(); ++i) EXPECT_EQ(to[i], untouched);
       }
       std::vector<std::byte> to(rows.size() + 64, untouched);
       EXPECT_EQ(tenon_compress(mask.data(), n, rows.data(), GetParam(), count + 1, 1, to.data()), -sizes_differ);
       EXPECT_EQ(tenon_uncompress(mask.data(), n, chosen.data(), GetParam(), count, to.data()), 0);
-      EXPECT_TRUE(std::ranges::equal(std::span(to).first(back.size()), back)) << n << " " << kind;
+      EXPECT_TRUE(begins_with(to, back)) << n << " " << kind;
       for (std::size_t i = back.size(); i < to.size(); ++i) EXPECT_EQ(to[i], untouched);
       EXPECT_EQ(tenon_uncompress(mask.data(), n, chosen.data(), GetParam(), count + 1, to.data()), -sizes_differ);
     }

@@ -39,7 +39,8 @@ constexpr double worth_it = 1.25, numbers_at_once = 4, most_lanes = 16, fewest_r
 using Rows = Sizes;
 
 double lanes_of(DType dtype) {
-  return static_cast<double>(vector_bytes / static_cast<std::int64_t>(std::max<std::size_t>(size_of(dtype), 4)));
+  const auto lanes = vector_bytes / static_cast<std::int64_t>(std::max<std::size_t>(size_of(dtype), 4));
+  return static_cast<double>(lanes);
 }
 
 // Statements that do the same rows.
@@ -519,7 +520,8 @@ class Keeper {
     }
     const auto rows = rows_of(s);
     RowGroup fresh = rows ? group_of(*rows) : alone;
-    groups.push_back(fresh.join(s) ? std::move(fresh) : alone);
+    if (!fresh.join(s)) fresh = alone;
+    groups.push_back(std::move(fresh));
   }
   // Few statements that could be divided into other rows, too: those of this one, or those along the last axes that
   // both have.

@@ -40,11 +40,13 @@ void lay_out_bytes(const Byte* a, Size stride, Size terms, Byte* to) {
   if (stride == 1) return void(std::memcpy(to, a, static_cast<std::size_t>(terms)));
   for (Size l = 0; l < terms; ++l) to[l] = a[l * stride];
 }
-template <class Integer>
+template <bool is_signed>
 void lay_out_words(const Byte* a, Size stride, Size terms, Byte* to) {
-  const auto* const from = reinterpret_cast<const Integer*>(a);
   auto* const words = reinterpret_cast<std::int16_t*>(to);
-  for (Size l = 0; l < terms; ++l) words[l] = from[l * stride];
+  for (Size l = 0; l < terms; ++l) {
+    const int bits = std::to_integer<int>(a[l * stride]);
+    words[l] = static_cast<std::int16_t>(is_signed && bits > 127 ? bits - 256 : bits);
+  }
 }
 // Zeros behind them, since a product with what is no number is none.
 template <class Half>
@@ -82,7 +84,7 @@ struct Words {
   using Element = std::uint32_t;
   using Vector = __m256i;
   using Factors = __m256i;
-  static constexpr int lanes = 8, at_once = 2;
+  static constexpr Size lanes = 8, at_once = 2;
   static constexpr Size group = 2, along = 16, factor_bytes = 2, bytes_in_b = 1;
 
   static Vector zero() { return _mm256_setzero_si256(); }
@@ -112,7 +114,7 @@ struct Wide {
   using Element = float;
   using Vector = __m256;
   using Factors = __m256;
-  static constexpr int lanes = 8, at_once = 2;
+  static constexpr Size lanes = 8, at_once = 2;
   static constexpr Size group = 1, along = 8, factor_bytes = 4, bytes_in_b = 2;
 
   static Vector zero() { return _mm256_setzero_ps(); }
@@ -131,7 +133,7 @@ struct Wide {
   }
   static Factors of_row(const Byte* from) { return load(from); }
   static void make(const Block& y, Size number, Size first_column, Factors* factors) {
-    for (int v = 0; v < at_once; ++v) {
+    for (Size v = 0; v < at_once; ++v) {
       const Size column = first_column + v * lanes;
       factors[v] = of_column(y.from + (number * y.distance + column) * bytes_in_b, y.columns - column);
     }
@@ -139,10 +141,10 @@ struct Wide {
 };
 
 // The first index: whether a is signed; the second one: whether b is.
-constexpr FewRowsKernels bytes[2][2] = {{kernels_with<Words<false>>(16, lay_out_words<std::uint8_t>, numbers_of_rows),
-                                         kernels_with<Words<true>>(16, lay_out_words<std::uint8_t>, numbers_of_rows)},
-                                        {kernels_with<Words<false>>(16, lay_out_words<std::int8_t>, numbers_of_rows),
-                                         kernels_with<Words<true>>(16, lay_out_words<std::int8_t>, numbers_of_rows)}};
+constexpr FewRowsKernels bytes[2][2] = {{kernels_with<Words<false>>(16, lay_out_words<false>, numbers_of_rows),
+                                         kernels_with<Words<true>>(16, lay_out_words<false>, numbers_of_rows)},
+                                        {kernels_with<Words<false>>(16, lay_out_words<true>, numbers_of_rows),
+                                         kernels_with<Words<true>>(16, lay_out_words<true>, numbers_of_rows)}};
 template <class Half>
 constexpr FewRowsKernels halves = kernels_with<Wide<Half>>(12, lay_out_wide<Half>, numbers_of_rows);
 }  // namespace avx2
@@ -159,7 +161,7 @@ struct Wide {
   using Element = float;
   using Vector = __m512;
   using Factors = __m512;
-  static constexpr int lanes = 16, at_once = 4;
+  static constexpr Size lanes = 16, at_once = 4;
   static constexpr Size group = 1, along = 16, factor_bytes = 4, bytes_in_b = 2;
 
   static Vector zero() { return _mm512_setzero_ps(); }
@@ -181,7 +183,7 @@ struct Wide {
   static Factors of_row(const Byte* from) { return load(from); }
   static void make(const Block& y, Size number, Size first_column, Factors* factors) {
 #pragma GCC unroll 4
-    for (int v = 0; v < at_once; ++v) {
+    for (Size v = 0; v < at_once; ++v) {
       const Size column = first_column + v * lanes;
       factors[v] = of_column(y.from + (number * y.distance + column) * bytes_in_b, y.columns - column);
     }
@@ -204,7 +206,7 @@ struct Fours {
   using Element = std::uint32_t;
   using Vector = __m512i;
   using Factors = __m512i;
-  static constexpr int lanes = 16, at_once = 4;
+  static constexpr Size lanes = 16, at_once = 4;
   static constexpr Size group = 4, along = 64, factor_bytes = 1, bytes_in_b = 1;
 
   static Vector zero() { return _mm512_setzero_si512(); }
@@ -227,7 +229,7 @@ struct Fours {
     const Byte* const from = y.from + group * number * y.distance;
     __m512i line[4];
 #pragma GCC unroll 4
-    for (int l = 0; l < 4; ++l)
+    for (Size l = 0; l < 4; ++l)
       line[l] = group * number + l < y.terms ? of_column(from + l * y.distance, y.columns) : zero();
     const __m512i low_01 = _mm512_unpacklo_epi8(line[0], line[1]), low_23 = _mm512_unpacklo_epi8(line[2], line[3]),
                   high_01 = _mm512_unpackhi_epi8(line[0], line[1]), high_23 = _mm512_unpackhi_epi8(line[2], line[3]);
@@ -258,7 +260,7 @@ struct Pairs {
   using Element = float;
   using Vector = __m512;
   using Factors = __m512i;
-  static constexpr int lanes = 16, at_once = 4;
+  static constexpr Size lanes = 16, at_once = 4;
   static constexpr Size group = 2, along = 32, factor_bytes = 2, bytes_in_b = 2;
 
   static Vector zero() { return _mm512_setzero_ps(); }
@@ -283,7 +285,7 @@ struct Pairs {
     const __m512i first = load_factors(places.data()), second = load_factors(places.data() + 32);
     const bool both = group * number + 1 < y.terms;
 #pragma GCC unroll 2
-    for (int half = 0; half < 2; ++half) {
+    for (Size half = 0; half < 2; ++half) {
       const Byte* const from = y.from + (group * number * y.distance + 32 * half) * bytes_in_b;
       const Size left = y.columns - 32 * half;
       const __m512i even = of_column(from, left),

@@ -110,31 +110,31 @@ void tile_kernel(const Byte* a, const Byte* b, void* c, Size steps, Size rows, S
                              close)                                                                                  \
   __attribute__((target(isa))) void name(const Byte* a, const Byte* b, void* c, Size steps, Size rows, Size columns, \
                                          bool add) {                                                                 \
-    for (Size j = 0; j < columns; j += (lanes) * (width))                                                            \
+    for (Size j = 0; j < columns; j += Size(lanes) * (width))                                                        \
       for (Size i = 0; i < rows; i += (height)) {                                                                    \
         Byte* const to = static_cast<Byte*>(c) + (i * panel_side + j) * 4;                                           \
         Vector sums[height][width], shifts[width];                                                                   \
-        _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) shifts[v] = zero();                                \
-        _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r)                                                   \
-            _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) sums[r][v] =                                   \
+        _Pragma("GCC unroll 8") for (Size v = 0; v < (width); ++v) shifts[v] = zero();                               \
+        _Pragma("GCC unroll 8") for (Size r = 0; r < (height); ++r)                                                  \
+            _Pragma("GCC unroll 8") for (Size v = 0; v < (width); ++v) sums[r][v] =                                  \
                 add ? load(to + (r * panel_side + v * (lanes)) * 4) : zero();                                        \
         const Byte *x = a + i / 16 * bytes_of_strip + i % 16 * 64, *y = b + j / 16 * bytes_of_strip + j % 16 * 4;    \
         for (Size s = 0; s < steps; ++s, x += 2 * bytes_of_strip, y += 2 * bytes_of_strip)                           \
           for (Size g = 0; g < 16; ++g) {                                                                            \
             Vector factors[width];                                                                                   \
-            _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) {                                              \
+            _Pragma("GCC unroll 8") for (Size v = 0; v < (width); ++v) {                                             \
               factors[v] = load(y + g * 64 + v * (lanes) / 16 * bytes_of_strip + v * (lanes) % 16 * 4);              \
               beside(shifts[v], factors[v]);                                                                         \
             }                                                                                                        \
-            _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r) {                                             \
+            _Pragma("GCC unroll 8") for (Size r = 0; r < (height); ++r) {                                            \
               std::int32_t group;                                                                                    \
               __builtin_memcpy(&group, x + r * 64 + g * 4, 4);                                                       \
               const auto one = everywhere(group);                                                                    \
-              _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) dot(sums[r][v], one, factors[v]);            \
+              _Pragma("GCC unroll 8") for (Size v = 0; v < (width); ++v) dot(sums[r][v], one, factors[v]);           \
             }                                                                                                        \
           }                                                                                                          \
-        _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r)                                                   \
-            _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) {                                              \
+        _Pragma("GCC unroll 8") for (Size r = 0; r < (height); ++r)                                                  \
+            _Pragma("GCC unroll 8") for (Size v = 0; v < (width); ++v) {                                             \
           close(sums[r][v], shifts[v]);                                                                              \
           store(to + (r * panel_side + v * (lanes)) * 4, sums[r][v]);                                                \
         }                                                                                                            \

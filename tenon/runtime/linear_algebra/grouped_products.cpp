@@ -63,8 +63,10 @@ void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bo
     if constexpr (sizeof(Integer) == 4) return void(std::memcpy(to, from, static_cast<std::size_t>(count) * 4));
     if constexpr (sizeof(Integer) == 1) j = put_bytes(from, reinterpret_cast<std::uint8_t*>(to), count);
   }
-  for (; j < count; ++j)
-    to[j * stride] = static_cast<Integer>(from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0));
+  for (; j < count; ++j) {
+    const std::uint32_t sum = from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0);
+    to[j * stride] = static_cast<Integer>(sum);
+  }
 }
 
 // f32, or integers of 32 bits, to the elements of a result from `at` on.
@@ -183,10 +185,10 @@ class FewRowsOrColumns {
  private:
   FewRowsOrColumns() = default;
 
-  FewRows product_;
-  bool exchanged_, accumulate_;
-  DType result_;
-  Size c_row_, c_column_;
+  FewRows product_ = {};
+  bool exchanged_ = false, accumulate_ = false;
+  DType result_ = {};
+  Size c_row_ = 0, c_column_ = 0;
 };
 
 // A product in rows x columns pieces of whole panels.
@@ -266,7 +268,7 @@ Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, co
   if (g.k <= 0) return Grouped::declined;
   const GroupedWay way = grouped_way(a, b);
   const auto result = static_cast<DType>(g.dtype);
-  // Tiles are fast enough to lay out for them what of few rows would be widened.
+  // Tiles multiply halves so fast that laying out pays for few rows, too.
   const bool worth_it = is_worth_it(way, g), by_tiles = worth_it && way.tiles && is_half(a);
   const auto few = by_tiles ? std::nullopt : FewRowsOrColumns::of(a, b, result, shape_of(g, g.m, g.n));
   if (!few && !worth_it) return Grouped::declined;
