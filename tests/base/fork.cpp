@@ -25,8 +25,12 @@ class Busy {
   Busy(int count, Act act) {
     for (int i = 0; i < count; ++i)
       threads_.emplace_back([this, act] {
+        act();
+        ++begun_;
         while (!ends_) act();
       });
+    // Where a thread begins during a fork, the child has its locks for ever: those of sanitizers, too.
+    while (begun_ < count) std::this_thread::yield();
   }
   ~Busy() {
     ends_ = true;
@@ -37,6 +41,7 @@ class Busy {
 
  private:
   std::atomic<bool> ends_{false};
+  std::atomic<int> begun_{0};
   std::vector<std::thread> threads_;
 };
 
