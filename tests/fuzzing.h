@@ -1,6 +1,7 @@
 // How many cases a fuzz test runs, and from which seed. Name such tests ...Fuzz...: `./run fuzz N` finds them by that.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,10 +20,12 @@ inline bool is_repetition() {
 // Whether a run takes the k-th of `checks` checks of the n-th case: a repetition takes one of each case.
 inline bool takes(std::size_t n, std::size_t k, std::size_t checks) { return !is_repetition() || n % checks == k; }
 
-// Cases to run: TENON_FUZZ_CASES, or what the test does by itself. A slow test may take a fraction of it.
+// Cases to run: TENON_FUZZ_CASES, or what the test does by itself, 50 at least; a repetition takes a quarter of what
+// the test does. A slow test may take a fraction of it.
 inline std::int64_t cases(std::int64_t otherwise) {
+  constexpr std::int64_t least = 50;
   if (const char* text = std::getenv("TENON_FUZZ_CASES")) return std::strtoll(text, nullptr, 10);
-  return is_repetition() ? (otherwise + 3) / 4 : otherwise;
+  return is_repetition() ? (otherwise + 3) / 4 : std::max(otherwise, least);
 }
 
 // Where the random numbers start: TENON_FUZZ_SEED, or 1, so that a plain test run repeats itself.

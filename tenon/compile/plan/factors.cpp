@@ -3,6 +3,7 @@
 #include "tenon/base/factors.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/runtime/linear_algebra/few_rows.h"
 
 namespace tenon {
 namespace {
@@ -19,8 +20,8 @@ Dim sizes_of(const Type& type, const std::vector<std::int64_t>& axes) {
 }  // namespace
 
 bool has_library_of_bytes(const Dim& m, const Dim& n, const Dim& multiplications) {
-  const bool narrow = kernel::at_most(m, 3) || kernel::at_most(n, 3),
-             wide = !kernel::at_most(m, 127) || !kernel::at_most(n, 127);
+  const bool narrow = kernel::at_most(m, very_few_rows) || kernel::at_most(n, very_few_rows),
+             wide = !kernel::at_most(m, enough_byte_columns - 1) || !kernel::at_most(n, enough_byte_columns - 1);
   return (!narrow || wide) && !kernel::at_most(multiplications, few);
 }
 

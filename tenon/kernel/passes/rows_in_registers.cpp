@@ -465,7 +465,7 @@ class Keeper {
     }
     statements.clear();
     for (RowGroup& g : groups) {
-      if (auto n = g.nest(references_); n && pays_to_compile(g)) {
+      if (auto n = g.nest(references_); n && affords(g)) {
         for (const Statement& s : g.members()) visit_slots(s, [&](SlotId slot, bool) { --references_[slot]; });
         statements.emplace_back(std::move(*n));
         visit_slots(statements.back(), [&](SlotId slot, bool) { ++references_[slot]; });
@@ -475,7 +475,8 @@ class Keeper {
     }
   }
 
-  bool pays_to_compile(const RowGroup& group) {
+  // Takes a nest of one row from the instructions that are left; false where these are fewer.
+  bool affords(const RowGroup& group) {
     if (!group.rows().empty()) return true;
     if (group.instructions() > of_one_row_) return false;
     of_one_row_ -= group.instructions();

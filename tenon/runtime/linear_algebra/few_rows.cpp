@@ -1,13 +1,12 @@
 #include "tenon/runtime/linear_algebra/few_rows.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "tenon/base/factors.h"
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/linear_algebra/few_rows_kernels.h"
+#include "tenon/runtime/linear_algebra/grouped_panels.h"
 #include "tenon/runtime/linear_algebra/product_blocks.h"
 #include "tenon/runtime/linear_algebra/product_kernels.h"
 
@@ -68,17 +67,16 @@ class FewRowsProduct {
   Size size_of_a() const { return static_cast<Size>(size_of(p_.a)); }
   Size size_of_b() const { return static_cast<Size>(size_of(p_.b)); }
 
-  // Rows of a; where a's leading bits are flipped, behind them a row of what that adds to each factor.
+  // Rows of a, and zeros, since a product with what is no number is none; where a's leading bits are flipped, behind
+  // them a row of what that adds to each factor.
   void lay_out(const Byte* a, Size terms, Byte* to) const {
+    const Size bytes = terms * k_.factor_bytes;
     for (Size i = 0; i < p_.rows; ++i, a += p_.a_row * size_of_a(), to += bytes_of_row_) {
       k_.lay_out(a, p_.a_term, terms, to);
-      if (k_.flips)
-        for (Size l = 0; l < terms; l += 16) flip_leading_bits(reinterpret_cast<__m128i*>(to + l));
+      std::memset(to + bytes, 0, static_cast<std::size_t>(bytes_of_row_ - bytes));
+      if (k_.flips) flip_leading_bits(to, bytes_of_row_);
     }
     if (k_.flips) std::memset(to, 0x80, static_cast<std::size_t>(bytes_of_row_));
-  }
-  static void flip_leading_bits(__m128i* bytes) {
-    _mm_store_si128(bytes, _mm_xor_si128(_mm_load_si128(bytes), _mm_set1_epi8(-128)));
   }
 
   // f(first row, how many), of rows in shares that are about equal.
@@ -140,12 +138,12 @@ class FewRowsProduct {
 bool are_few_rows(const FewRows& p) noexcept {
   // Measured. Of more than very few rows b is larger than what caches keep beside its panels, and its columns are so
   // long that the sum of a vector's elements is little. Of fewer columns panels of bytes are nearly as good.
-  constexpr Size very_few = 3, large = 1 << 18, long_columns = 512, enough_columns = 2 * Kernels::block_columns;
+  constexpr Size large = 1 << 18, long_columns = 512;
   const bool along_rows = p.b_column == 1, along_columns = p.b_term == 1;
   if (vector_unit() < VectorUnit::avx2 || !(along_rows || along_columns)) return false;
   if (p.rows > few_rows_kernels(p.a, p.b, p.rows).most_rows) return false;
-  if (is_byte(p.a) && p.columns < enough_columns) return false;
-  return p.rows <= very_few || (p.columns * p.terms >= large && (along_rows || p.terms >= long_columns));
+  if (is_byte(p.a) && p.columns < enough_byte_columns) return false;
+  return p.rows <= very_few_rows || (p.columns * p.terms >= large && (along_rows || p.terms >= long_columns));
 }
 
 bool multiply_few_rows(const FewRows& product, const Byte* a, const Byte* b, const std::atomic<std::uint32_t>& stop,

@@ -18,6 +18,9 @@ struct FewRows {
   DType a, b;
 };
 
+// Of so few rows nothing else is as fast; but of bytes with fewer columns a nest or panels are.
+inline constexpr std::int64_t very_few_rows = 3, enough_byte_columns = 128;
+
 // Whether there are few rows, rows or columns of b are contiguous, and this processor has vectors for it.
 bool are_few_rows(const FewRows& product) noexcept;
 

@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-// Rows of a are laid out by factors of `factor_bytes`, of which 32 bits are a group, and end with zeros, or what is as
-// good, up to a whole number of 64 factors. Sums are f32 or integers of 32 bits.
+// Rows of a are laid out by factors of `factor_bytes`, of which 32 bits are a group, with numbers up to a whole number
+// of 64 factors behind them: of b zeros meet these. Sums are f32 or integers of 32 bits.
 struct FewRowsKernels {
   static constexpr int rows_at_once = 4, columns_at_once = 4;
   static constexpr std::int64_t whole_terms = 64, block_terms = 16, block_columns = 64;

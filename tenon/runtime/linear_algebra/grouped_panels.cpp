@@ -69,12 +69,6 @@ void widen_bytes(const Byte* from, bool is_signed, Size count, Byte* to) {
   }
 }
 
-void flip_leading_bits(Byte* strip) {
-  const __m128i leading = _mm_set1_epi8(-128);
-  for (Size i = 0; i < GroupedFactors::strip_bytes; i += 16)
-    store_16(strip + i, _mm_xor_si128(load_16(strip + i), leading));
-}
-
 // f16 as the sum of two bf16, which is exact: 8 leading bits of its 11, and what is left. 16 at a time; false where one
 // is no number.
 __attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size count, Byte* leading, Byte* rest) {
@@ -83,7 +77,7 @@ __attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size cou
   __m128i special = _mm_setzero_si128();
   for (Size i = 0; i < count; i += 16) {
     __m256i high[2], low[2];
-    for (int half = 0; half < 2; ++half) {
+    for (Size half = 0; half < 2; ++half) {
       const __m128i x = load_16(from + 2 * i + 16 * half);
       special = _mm_or_si128(special, _mm_cmpeq_epi16(_mm_and_si128(x, exponent), exponent));
       const __m256 wide = _mm256_cvtph_ps(x);
@@ -129,7 +123,7 @@ class PanelPacker {
  private:
   bool made(Size number, Size step, Byte* to) const {
     if (!strip(number, step, to)) return false;
-    if (f_.a_shifted && side_ == OperandSide::a) flip_leading_bits(to);
+    if (f_.a_shifted && side_ == OperandSide::a) flip_leading_bits(to, GroupedFactors::strip_bytes);
     return true;
   }
   bool strip(Size number, Size step, Byte* to) const {
@@ -215,6 +209,11 @@ class PanelPacker {
 
 bool pack_panels(const GroupedFactors& factors, OperandSide side, const LanesOfTerms& x, Byte* to) {
   return PanelPacker(factors, side, x).run(to);
+}
+
+void flip_leading_bits(Byte* bytes, Size count) {
+  const __m128i leading = _mm_set1_epi8(-128);
+  for (Size i = 0; i < count; i += 16) store_16(bytes + i, _mm_xor_si128(load_16(bytes + i), leading));
 }
 
 }  // namespace tenon

@@ -17,4 +17,7 @@ struct LanesOfTerms {
 enum class OperandSide : std::uint8_t { a, b };
 bool pack_panels(const GroupedFactors& factors, OperandSide side, const LanesOfTerms& x, std::byte* to);
 
+// Signed bytes plus 128, unsigned ones, or the other way; a multiple of 16 of them.
+void flip_leading_bits(std::byte* bytes, std::int64_t count);
+
 }  // namespace tenon

@@ -1,5 +1,5 @@
 // Products of f16, bf16 and bytes whose factors stay narrow until they are multiplied, by the kernels of
-// grouped_kernels.h.
+// grouped_kernels.h, or of few rows by those of few_rows.h.
 #pragma once
 
 #include "tenon/runtime/linear_algebra/grouped_kernels.h"
@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-// As tenon_gemm, of operands that grouped_way() has a kernel for.
+// As tenon_gemm, of operands that either has kernels for.
 enum class Grouped : std::uint8_t {
   done,
   no_memory,
