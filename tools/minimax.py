@@ -64,6 +64,7 @@ half_ln2 = log(mpf(2)) / 2 * mpf("1.001")
 exp_tail = lambda r: (expm1(safe(r)) - safe(r)) / safe(r) ** 2  # e^r = 1 + r + r² p(r)
 cos_tail = lambda z: (cos(sqrt(safe(z))) - 1 + safe(z) / 2) / safe(z) ** 2
 log_tail = lambda z: (log((1 + sqrt(safe(z))) / (1 - sqrt(safe(z)))) / sqrt(safe(z)) - 2) / safe(z)
+log_rest = lambda z: (log_tail(safe(z)) - mpf(2) / 3) / safe(z)
 log_reach = ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)) ** 2 * mpf("1.001")
 erf_head = lambda z: erf(sqrt(safe(z))) / sqrt(safe(z))
 erfc_log = lambda u: log(erfc(u))
@@ -85,6 +86,7 @@ FITS = {
     "cos_quarter": (cos_tail, 0, (pi / 4 * mpf("1.0001")) ** 2, lambda z: z * z, 2, 5),
     "cos_small": (cos_tail, 0, mpf("1.2") ** 2 * mpf("1.0001"), lambda z: z * z / cos(sqrt(safe(z))), 3, 6),
     "log": (log_tail, 0, log_reach, lambda z: z / 2, 2, 6),
+    "log_rest": (log_rest, 0, log_reach, lambda z: z * z / 2, None, 9),
     "asin": (of_square(asin), 0, mpf("0.25"), relative(asin), 4, 11),
     "atan": (of_square(atan), 0, (sqrt(mpf(2)) - 1) ** 2 * mpf("1.001"), relative(atan), 4, 9),
     "sinh": (of_square(sinh), 0, mpf("1.0001"), relative(sinh), 3, 6),

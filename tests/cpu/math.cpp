@@ -214,8 +214,10 @@ void check_sine_and_cosine() {
 TEST(Math, SineAndCosineF32) { check_sine_and_cosine<float>(); }
 TEST(Math, SineAndCosineF64) { check_sine_and_cosine<double>(); }
 
+using Draw = std::pair<double, double> (*)(std::mt19937&, bool f32);
 template <class T>
-void check_pairs(Binary op, long double (*exact)(long double, long double), double scale, double bound) {
+void check_pairs(Binary op, long double (*exact)(long double, long double), double scale, double bound,
+                 Draw hard = nullptr) {
   std::vector<T> xs, ys;
   for (T x : special_values<T>())
     for (T y : special_values<T>()) xs.push_back(x), ys.push_back(y);
@@ -225,6 +227,10 @@ void check_pairs(Binary op, long double (*exact)(long double, long double), doub
     xs.push_back(static_cast<T>(std::exp(3 * normal(random)) * (i % 3 == 0 ? -1 : 1)));
     const double y = scale * normal(random);
     ys.push_back(static_cast<T>(i % 5 == 0 ? std::round(y) : y));
+  }
+  for (int i = 0; hard != nullptr && i < 100000; ++i) {
+    const auto [x, y] = hard(random, sizeof(T) == 4);
+    xs.push_back(static_cast<T>(x)), ys.push_back(static_cast<T>(y));
   }
   const std::vector<T> got = run<T>([&](Expr x, Expr y) { return kernel::binary(op, x, y); }, xs, ys);
   double worst = 0;
@@ -236,12 +242,26 @@ void check_pairs(Binary op, long double (*exact)(long double, long double), doub
   EXPECT_LE(worst, bound) << name(op) << "(" << xs[at] << ", " << ys[at] << ") gave " << got[at] << ", exactly "
                           << static_cast<double>(exact(xs[at], ys[at]));
 }
-TEST(MathPairs, PowF32) { check_pairs<float>(Binary::pow, powl, 5, 1); }
-TEST(MathPairs, PowF64) { check_pairs<double>(Binary::pow, powl, 30, 1.5); }
+// Bases of all magnitudes and near 1, to powers that have results of all magnitudes.
+std::pair<double, double> hard_power(std::mt19937& random, bool f32) {
+  std::uniform_real_distribution<double> unit(-1, 1);
+  const double reach = std::pow(unit(random), 3), x = std::exp((f32 ? 87 : 700) * reach);
+  return {x, (f32 ? 88.5 : 709.5) * unit(random) / std::log(f32 ? static_cast<double>(static_cast<float>(x)) : x)};
+}
+// Quotients of all sizes up to 2^60 beside integers, where rounding them may go beyond.
+std::pair<double, double> hard_quotient(std::mt19937& random, bool f32) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  const double y = std::exp2(60 * unit(random) - 30), whole = std::floor(std::exp2(60 * std::pow(unit(random), 2)));
+  const double x = static_cast<double>(f32 ? static_cast<float>(y) : y) * whole;
+  const double beside = unit(random) < 0.3 ? 0 : (unit(random) - 0.5) * (f32 ? 0x1p-22 : 0x1p-51);
+  return {x * (1 + beside) * (unit(random) < 0.5 ? -1 : 1), y * (unit(random) < 0.5 ? -1 : 1)};
+}
+TEST(MathPairs, PowF32) { check_pairs<float>(Binary::pow, powl, 5, 1, hard_power); }
+TEST(MathPairs, PowF64) { check_pairs<double>(Binary::pow, powl, 30, 1.5, hard_power); }
 TEST(MathPairs, Atan2F32) { check_pairs<float>(Binary::atan2, atan2l, 10, 4); }
 TEST(MathPairs, Atan2F64) { check_pairs<double>(Binary::atan2, atan2l, 10, 4); }
-TEST(MathPairs, RemF32) { check_pairs<float>(Binary::rem, fmodl, 10, 0); }
-TEST(MathPairs, RemF64) { check_pairs<double>(Binary::rem, fmodl, 10, 0); }
+TEST(MathPairs, RemF32) { check_pairs<float>(Binary::rem, fmodl, 10, 0, hard_quotient); }
+TEST(MathPairs, RemF64) { check_pairs<double>(Binary::rem, fmodl, 10, 0, hard_quotient); }
 
 }  // namespace
 }  // namespace tenon

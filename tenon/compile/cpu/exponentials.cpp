@@ -78,25 +78,33 @@ Real half_expm1(Real x) {
   return fma(power, e.expm1, power - 0.25) * 2.0;
 }
 
-// log of a positive normal or subnormal x; anything for the rest. With `low` added before the last roundings.
-Real log_of_positive(Real x, std::optional<Real> low = {}) {
+// A positive normal or subnormal x as 2^k·m, m from 0.75 to 1.5 for f32, from √½ to √2 for f64.
+struct Apart {
+  Real k, m;
+};
+Apart take_apart(Real x) {
   Builder& b = *x.b;
   const bool f32 = x.f32();
   llvm::Value* subnormal = x < (f32 ? 0x1p-126 : 0x1p-1022);
   const Real scaled = choose(subnormal, x * (f32 ? 0x1p24 : 0x1p54), x);
-  // x = 2^k·m, m from `least` to twice that; the exponent as an integer, offset so that it is positive, in the low
-  // bits.
+  // The exponent as an integer, offset so that it is positive, in the low bits.
   const unsigned fraction = f32 ? 23 : 52;
   const Real least = x.like(f32 ? 0.75 : 0x1.6a09e667f3bcdp-1);
   const std::uint64_t offset = f32 ? 127 : 1023;
   llvm::Value* exponent =
       b.CreateLShr(b.CreateAdd(b.CreateSub(scaled.bits(), least.bits()), x.integer(offset << fraction)), fraction);
   const Real m = x.of_bits(b.CreateSub(scaled.bits(), b.CreateShl(b.CreateSub(exponent, x.integer(offset)), fraction)));
-  Real k = x.of_bits(b.CreateOr(exponent, x.like(f32 ? 0x1p23 : 0x1p52).bits()));
-  k = k - choose(subnormal, x.like((f32 ? 0x1p23 + 24 : 0x1p52 + 54) + static_cast<double>(offset)),
-                 x.like((f32 ? 0x1p23 : 0x1p52) + static_cast<double>(offset)));
+  const Real k = x.of_bits(b.CreateOr(exponent, x.like(f32 ? 0x1p23 : 0x1p52).bits()));
+  return {k - choose(subnormal, x.like((f32 ? 0x1p23 + 24 : 0x1p52 + 54) + static_cast<double>(offset)),
+                     x.like((f32 ? 0x1p23 : 0x1p52) + static_cast<double>(offset))),
+          m};
+}
+
+// log of a positive normal or subnormal x; anything for the rest. With `low` added before the last roundings.
+Real log_of_positive(Real x, std::optional<Real> low = {}) {
+  const auto [k, m] = take_apart(x);
   const Real t = m - 1.0;
-  if (f32) {  // t - t²/2 + t³·p(t)
+  if (x.f32()) {  // t - t²/2 + t³·p(t)
     const Real t2 = t * t;
     const Real p = polynomial(t,
                               {0x1.5555a4p-2, -0x1.000040p-2, 0x1.9969b0p-3, -0x1.54efdcp-3, 0x1.28847cp-3,
@@ -230,18 +238,54 @@ Real erfc_of(Real x) {
   return choose(abs(x) < 0.8, fma(-x, erf_beside_one(x), 1.0 - x), choose(x < 0.0, 2.0 - above, above));
 }
 
-// f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.
+// log of a positive normal or subnormal f64 as the sum of two, within 2^-64 of it: the terms of 2 atanh s that count
+// have two parts each.
+std::pair<Real, Real> log_in_two_parts(Real x) {
+  const auto [k, m] = take_apart(x);
+  // s = (m - 1) / (m + 1): what rounding the divisor lost, and what the quotient leaves.
+  const Real t = m - 1.0, below = m + 1.0, below_low = m - (below - 1.0), inverse = 1.0 / below;
+  const Real s = t * inverse, s_low = fma(-s, below_low, fma(-s, below, t)) * inverse, twice_low = s_low + s_low;
+  const Real z = s * s, z_low = fma(s, twice_low, fma(s, s, -z));
+  // s³·q, q = 2/3 + z·p(z).
+  const Real p = horner(z, {},
+                        {0x1.999999999999ap-2, 0x1.24924924925a3p-2, 0x1.c71c71c6c9dd5p-3, 0x1.745d17936e80fp-3,
+                         0x1.3b138ccaf253fp-3, 0x1.111a799e80006p-3, 0x1.df2ba351eceb4p-4, 0x1.e32d31f69b5c7p-4});
+  const double third = 0x1.5555555555555p-1;
+  const Real q = fma(z, p, x.like(third)), q_low = fma(z, p, third - q) + 0x1.5555555555555p-55;
+  const Real cube = s * z, cube_low = fma(s, z, -cube) + fma(s, z_low, s_low * z);
+  const Real more = cube * q, more_low = fma(cube, q, -more) + fma(cube, q_low, cube_low * q);
+  const Real first = s + s, head = first + more, head_low = ((first - head) + more) + (twice_low + more_low);
+  const Real powers = k * ln2_high_f64, high = powers + head;
+  return {high, ((powers - high) + head) + fma(k, ln2_low_f64, head_low)};
+}
+
+// e^{y·log a}, a not negative: f32 in f64, which leaves one rounding; f64 by a logarithm in two parts.
+Real power_of_modulus(Real a, Real y) {
+  Builder& b = *a.b;
+  if (a.f32()) {
+    llvm::Type* wide = b.getDoubleTy();
+    if (a.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(a.type()));
+    const auto widened = [&](Real v) { return Real{&b, b.CreateFPExt(v.v, wide)}; };
+    return {&b, b.CreateFPTrunc(exp_of(widened(y) * log_of(widened(a))).v, a.type())};
+  }
+  const auto [high, low] = log_in_two_parts(a);
+  llvm::Value* positive = b.CreateAnd(b.CreateFCmpUGT(a.v, a.like(0).v), a < infinity);
+  const Real along = choose(positive, high, choose(equal(a, 0.0), a.like(-infinity), a));
+  const Real product = y * along;
+  // Where e to the product is 0 or infinite, the rest may be NaN.
+  const Real rest = choose(abs(product) < 1000.0, fma(y, along, -product) + y * low, a.like(0));
+  const Reduced e = reduce(at_most(at_least(product, -746.0), 711.0), rest);
+  return scale(e.expm1 + 1.0, e.n);
+}
+
 Real pow_of(Real x, Real y) {
-  // The C library's pow takes subnormal numbers apart by arithmetic that flushes them.
-  if (!x.f32()) return by_library("pow", {choose(abs(x) < 0x1p-1022, copysign(x.like(0), x), x), y});
   Builder& b = *x.b;
-  llvm::Type* wide = b.getDoubleTy();
-  if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));
-  const auto widen = [&](Real v) { return Real{&b, b.CreateFPExt(v.v, wide)}; };
-  const Real power = exp_of(widen(y) * log_of(abs(widen(x))));
-  Real result{&b, b.CreateFPTrunc(power.v, x.type())};
-  result = choose(equal(abs(x), 1.0), x.like(1), result);
-  // A negative base: the sign of an odd y; no real power by a y that is not an integer. Beyond 2^24 every y is even.
+  // The C library's pow takes subnormal numbers apart by arithmetic that flushes them.
+  if (!x.f32() && !has_feature(b, "+fma"))
+    return by_library("pow", {choose(abs(x) < 0x1p-1022, copysign(x.like(0), x), x), y});
+  Real result = choose(equal(abs(x), 1.0), x.like(1), power_of_modulus(abs(x), y));
+  // A negative base: the sign of an odd y; no real power by a y that is not an integer. A y beyond what has a unit in
+  // the last place of 1 is even.
   const auto truncated = [&](Real v) { return Real{&b, b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v.v)}; };
   llvm::Value* integral = equal(truncated(y), y);
   const Real half = y * 0.5;
@@ -252,6 +296,28 @@ Real pow_of(Real x, Real y) {
   result = choose(negative, choose(unreal, x.like(nan), of_negative), result);
   result = choose(b.CreateFCmpUNO(x.v, y.v), x.like(nan), result);
   return choose(b.CreateOr(equal(y, 0.0), equal(x, 1.0)), x.like(1), result);
+}
+
+// x - y·⌊x / y⌋ of the moduli, exact: a quotient below 2^53 is at most one too large once it is rounded, and of f32 the
+// product and what it leaves fit f64. Beyond, and without fused products, the C library.
+Real rem_of(Real x, Real y) {
+  Builder& b = *x.b;
+  const auto by_c = [&] { return Reals{by_library("fmod", {x, y})}; };
+  if (!has_feature(b, "+fma")) return by_c()[0];
+  llvm::Type* wide = b.getDoubleTy();
+  if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));
+  const auto modulus = [&](Real v) { return Real{&b, b.CreateFPExt(abs(v).v, wide)}; };
+  const Real dividend = modulus(x), divisor = modulus(y), quotient = dividend / divisor;
+  llvm::Value* smaller = dividend < divisor;
+  llvm::Value* finite = b.CreateAnd(divisor > 0.0, dividend < infinity);  // else left is NaN
+  llvm::Value* far = b.CreateAnd(finite, b.CreateFCmpOGE(quotient.v, quotient.like(0x1p53).v));
+  const auto near = [&] {
+    const Real whole{&b, b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient.v)};
+    const Real left = fma(-whole, divisor, dividend);
+    const Real made = choose(smaller, dividend, choose(left < 0.0, left + divisor, left));
+    return Reals{copysign({&b, b.CreateFPTrunc(made.v, x.type())}, x)};
+  };
+  return unless(b, far, near, by_c)[0];
 }
 
 }  // namespace tenon::cpu

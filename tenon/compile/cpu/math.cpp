@@ -297,7 +297,7 @@ Value* emit_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {
     case kernel::Binary::atan2:
       return atan2_of(first, second).v;
     default:
-      return by_library("fmod", {first, second}).v;
+      return rem_of(first, second).v;
   }
 }
 Value* call_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {

@@ -1,5 +1,5 @@
-// Functions of floats as inlined arithmetic, for one or for many lanes at once; pow and rem of f64 call the C library
-// lane by lane, as do arguments out of the range of a fast form. Errors: docs/accuracy.md.
+// Functions of floats as inlined arithmetic, for one or for many lanes at once; arguments out of the range of a fast
+// form call the C library lane by lane. Errors: docs/accuracy.md.
 // The function that is written into carries the target in its attributes target-cpu and target-features.
 #pragma once
 

@@ -116,6 +116,7 @@ Real logistic_of(Real x);
 Real erf_of(Real x);
 Real erfc_of(Real x);
 Real pow_of(Real x, Real y);
+Real rem_of(Real x, Real y);  // of truncated division, with the sign of x
 // trigonometry.cpp
 // Of the ranges for which sin, cos and tan are written differently, the smallest that holds this one.
 Range usual_range(const Range& range, bool f32);
