@@ -67,6 +67,8 @@ std::span<const ProgramPass> compile_passes() {
         {"unify_sizes", "sizes that must be equal, as one", unify_sizes},
         {"join_branches", "what reads what branches give, as part of the branches", join_branches},
         {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
+        {"hoist_matrices", "products of constants that many steps of a loop multiply with, computed before it",
+         hoist_matrices},
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"collapse_loops", "loops of which each step is a loop, as one", collapse_loops},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",

@@ -1,7 +1,9 @@
 #include "tenon/rewrite/hoist_invariants.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "tenon/base/settings.h"
@@ -149,6 +151,32 @@ Arrays with_invariants(const LoopParams& p, const Going& going, const Arrays& op
   for (const Eqn* moved : going.eqns) before.bind_eqn(*moved);
   return without(p, operands, going,
                  [&](LoopEdit& edit, std::size_t i) { return edit.add_const(before.get(going.given[i])); });
+}
+
+double multiplications(const Program& body, const Eqn& product) {
+  const ProductForm form = product_form(product.params, body.type(product.in[0]), body.type(product.in[1]));
+  return estimated_elements(body.type(product.out[0])) * kernel::estimate(form.sum_sizes);
+}
+// Products of constants that cost no more than what reads them in all steps.
+Going matrices_of(const Eqn&, const LoopParams& p) {
+  const Program& body = *p.body;
+  const double steps = p.cond || !p.length ? std::numeric_limits<double>::infinity() : estimate(*p.length);
+  std::vector<bool> of_step(body.vars(), true);
+  std::vector<double> read(body.vars(), 0);  // work of a step on what is made of a variable
+  std::set<const Eqn*> pays;
+  for (std::int64_t i = 0; i < p.consts; ++i) of_step[body.inputs()[static_cast<std::size_t>(i)]] = false;
+  for (const Eqn& eqn : body.eqns())
+    for (const Var v : eqn.out) of_step[v] = std::ranges::any_of(eqn.in, [&](Var x) { return of_step[x]; });
+  for (const Eqn& eqn : body.eqns() | std::views::reverse) {
+    const bool product = is_product(*eqn.op), varies = std::ranges::any_of(eqn.out, [&](Var v) { return of_step[v]; });
+    const double work = product ? multiplications(body, eqn) : estimated_elements(body, eqn.out);
+    if (!varies && product && read[eqn.out[0]] > 0 && steps * read[eqn.out[0]] >= work) pays.insert(&eqn);
+    double passed = varies ? work : 0;
+    if (!varies && !product)
+      for (const Var v : eqn.out) passed += read[v];
+    for (const Var v : eqn.in) read[v] += passed;
+  }
+  return going(p, first(p.consts, body.inputs().size()), [&](const Eqn& eqn) { return pays.contains(&eqn); });
 }
 
 constexpr std::int64_t few_rows = 8;         // of a product
@@ -337,6 +365,13 @@ Arrays with_late_maps(const LoopParams& p, const LateMaps& maps, const Arrays& o
 }
 
 }  // namespace
+
+ProgramRef hoist_matrices(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("hoist_matrices")(program->hash()).finish(),
+                  [&] { return with_loops(program, hoist_matrices, matrices_of, with_invariants); });
+}
 
 ProgramRef hoist_invariants(const ProgramRef& program) {
   if (!has_loops(*program)) return program;

@@ -14,6 +14,11 @@ namespace tenon {
 // depth of loops; memoised.
 ProgramRef hoist_invariants(const ProgramRef& program);
 
+// Of this, products alone, where all steps multiply with one more often than it takes to make it: before rules choose
+// an order of products, which know one step. `c @ (w @ w)` is `(c @ w) @ w` for one step, and a product with one matrix
+// for many. In regions too; linear as above; memoised.
+ProgramRef hoist_matrices(const ProgramRef& program);
+
 // Products of few rows that a step makes of its elements and of constants alone (the input of a recurrent cell, by its
 // weights) become one product of all steps, whose rows the steps read: a matrix is read once then, not once a step. It
 // takes memory for the rows of all steps. Where a step has many rows, or the matrix stays in the first-level cache,

@@ -58,6 +58,23 @@ TEST(HoistInvariants, ProductsOfConstants) {
       "dot", 2, 1, x, w);
 }
 
+// Before rules order products for one step: `(c @ w) @ w` is less than `c @ (w @ w)` there, and more in many steps.
+TEST(HoistInvariants, MatricesOfManySteps) {
+  const auto last = [](std::int64_t steps) {
+    return [=](const Array& x, const Array& w) {
+      return fori_loop(0, steps, [&](Array, Array c) { return sin(matmul(c, 2.0 * matmul(matmul(w, w), w))); }, x);
+    };
+  };
+  const auto inside_of = [&](std::int64_t steps) {
+    const ProgramRef p = inline_calls(trace(last(steps))(x, w)), q = hoist_matrices(p);
+    expect_same(p, q, {x.value(), w.value()});
+    EXPECT_EQ(hoist_matrices(q)->hash(), q->hash());
+    return inside(*q, "dot");
+  };
+  EXPECT_EQ(inside_of(2), 3);
+  EXPECT_EQ(inside_of(100), 1);
+}
+
 TEST(HoistInvariants, WhileLoopsTakeThemBesideTheirCondition) {
   expect_hoisted(
       [](const Array& x, const Array& w) {
