@@ -346,17 +346,21 @@ Array with_rows_of_scatter(const Params& params, const Array& x, const Array& in
 std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params& params, const Array& x,
                                                                     const Array& indices, const Array& updates) {
   const auto& p = params.as<ScatterParams>();
-  if (p.map != std::vector<std::int64_t>{0} || !p.batch.empty()) return {};
+  if (p.map.size() != 1 || !p.batch.empty()) return {};
   if (x.dtype() == DType::bool_ && p.kind != ScatterKind::set) return {};
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x.type(), indices.type());
-  const std::vector<Dim> part = slice_sizes_of(g, x.rank(), updates.shape());
-  if (part[0] != Dim(1) || !std::equal(part.begin() + 1, part.end(), x.shape().begin() + 1)) return {};
+  const auto along = static_cast<std::size_t>(p.map[0]);
+  std::vector<Dim> part = slice_sizes_of(g, x.rank(), updates.shape());
+  if (part[along] != Dim(1)) return {};
+  part[along] = x.shape()[along];
+  if (Shape(part) != x.shape()) return {};
   std::vector<std::int64_t> order;
   for (const auto* axes : {&g.lane_axes, &g.window_axes})
     for (const std::size_t axis : *axes) order.push_back(static_cast<std::int64_t>(axis));
   Dim n = 1;
   for (const std::size_t axis : g.lane_axes) n = n * updates.shape()[axis];
-  const Array rows = reshape(transpose(updates, order), x.shape().without_axis(0).with_axis(0, n));
+  const Array first = reshape(transpose(updates, order), x.shape().without_axis(along).with_axis(0, n));
+  const Array rows = move_axis(first, 0, p.map[0]);
   return [kind = p.kind, rows](const Array& old) { return combined_with(kind, old, rows); };
 }
 

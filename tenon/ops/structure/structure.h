@@ -88,8 +88,8 @@ Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, co
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 
-// Of a scatter to whole rows of x, of its first axis: what these become, as a function of the rows that are there, one
-// for each index in the indices' order. Nothing of other scatters.
+// Of a scatter to whole rows of x, of one axis: what these become, as a function of the rows that are there, one for
+// each index along that axis in the indices' order. Nothing of other scatters.
 std::optional<std::function<Array(const Array& rows)>> rows_updated(const Params& params, const Array& x,
                                                                     const Array& indices, const Array& updates);
 const OpInfo& scatter_op();

@@ -57,6 +57,7 @@ class Counting {
     if (op == &select_op()) return chosen(*eqn, depth);
     if (op == &reshape_op()) return reshaped(operand(0), m_.operand(*eqn, 0).shape(), x.shape());
     if (op == &broadcast_op()) return repeated(operand(0), *eqn, x.shape());
+    if (op == &reverse_op()) return backwards(operand(0), *eqn);
     return {};
   }
 
@@ -98,6 +99,10 @@ class Counting {
       if (to[axis] == Dim(p->count)) return Progression{p->start, p->step, axis, p->count};
     return {};
   }
+  static Found backwards(Found p, const Eqn& eqn) {
+    if (!p || std::ranges::count(reversed_axes(eqn.params), static_cast<std::int64_t>(p->axis)) == 0) return p;
+    return Progression{p->last(), -p->step, p->axis, p->count};
+  }
   static Found repeated(Found p, const Eqn& eqn, const Shape& to) {
     if (!p || p->step == 0) return p;
     p->axis = static_cast<std::size_t>(broadcast_form(eqn.params).dims[p->axis]);
@@ -107,65 +112,76 @@ class Counting {
   const Match& m_;
 };
 
-Array rows_from(const Array& x, const Progression& p) {
+Array rows_from(const Array& x, const Progression& p, std::size_t along) {
   std::vector<Dim> start(x.rank(), Dim(0)), limit;
   std::vector<std::int64_t> stride(x.rank(), 1);
   for (const Dim& size : x.shape()) limit.push_back(size);
-  start[0] = p.least(), limit[0] = p.most() + 1, stride[0] = std::max<std::int64_t>(std::abs(p.step), 1);
+  start[along] = p.least(), limit[along] = p.most() + 1;
+  stride[along] = std::max<std::int64_t>(std::abs(p.step), 1);
   const Array rows = slice(x, start, limit, stride);
-  return p.step < 0 ? reverse(rows, {0}) : rows;
+  return p.step < 0 ? reverse(rows, {static_cast<std::int64_t>(along)}) : rows;
 }
 
-// The rows of x that indices name, where these are a progression within it.
-Found rows_of(const Match& m, const Array& x, const Array& indices) {
-  if (x.rank() == 0 || !x.shape()[0].known() || indices.rank() != 2 || indices.shape()[1] != Dim(1)) return {};
+// The rows of x along an axis that indices name, where these are a progression within it.
+Found rows_of(const Match& m, const Array& x, const Array& indices, std::size_t along) {
+  if (!x.shape()[along].known() || indices.rank() != 2 || indices.shape()[1] != Dim(1)) return {};
   const Found p = Counting(m).of(indices);
   if (!p || (p->step == 0 && indices.shape()[0] != Dim(1)) || (p->step != 0 && p->axis != 0) || p->least() < 0 ||
-      p->most() >= x.shape()[0].value() || p->count == 0)
+      p->most() >= x.shape()[along].value() || p->count == 0)
     return {};
   return p;
 }
 
-// x[arange(3) + 2] is x[2:5].
+// x[arange(3) + 2] is x[2:5], and x[:, arange(3) + 2] is x[:, 2:5].
 MaybeArray as_slice(const Match& m) {
-  const Eqn& eqn = *m.maker(m.root());
-  const Array &x = m[0], &indices = m[1];
-  const Found p = rows_of(m, x, indices);
+  const IndexAxes axes = axes_of_gather(m.maker(m.root())->params);
+  const Array &x = m[0], &indices = m[1], &root = m.root();
+  if (axes.map.size() != 1 || axes.collapsed != axes.map || !axes.batch.empty() || root.rank() != x.rank()) return {};
+  const auto along = static_cast<std::size_t>(axes.map[0]);
+  const Found p = rows_of(m, x, indices, along);
   if (!p) return {};
-  const auto read = rows_of_gather(eqn.params, x.type(), indices);
-  return read ? MaybeArray(read->result(rows_from(x, *p))) : std::nullopt;
+  const Array rows = rows_from(x, *p, along);
+  std::int64_t place = 0;  // of the rows in the result, whose other axes are the window's
+  while (std::ranges::count(axes.window, place) > 0) ++place;
+  const Array moved = move_axis(rows, axes.map[0], place);
+  return moved.shape() == root.shape() ? MaybeArray(moved) : std::nullopt;
 }
 
 RuleRef counted_rows() {
-  return std::make_shared<const Rule>(Rule{.name = "x[arange] as a slice",
-                                           .replacement = as_slice,
-                                           .roots = [](const OpInfo& op) { return &op == &gather_op(); },
-                                           .applies_to =
-                                               [] {
-                                                 std::vector<Rule::Example> all;
-                                                 const Type x = Type::array(DType::f32, {Dim(8), Dim(3)});
-                                                 using Holes = std::span<const Array>;
-                                                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) + 2); }});
-                                                 all.push_back({{x}, [](Holes h) { return h[0](7 - arange(8)); }});
-                                                 all.push_back(
-                                                     {{x}, [](Holes h) { return take(h[0], arange(4) * 2, 0); }});
-                                                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) - 3); }});
-                                                 return all;
-                                               }});
+  return std::make_shared<const Rule>(
+      Rule{.name = "x[arange] as a slice",
+           .replacement = as_slice,
+           .roots = [](const OpInfo& op) { return &op == &gather_op(); },
+           .applies_to =
+               [] {
+                 std::vector<Rule::Example> all;
+                 const Type x = Type::array(DType::f32, {Dim(8), Dim(3)});
+                 using Holes = std::span<const Array>;
+                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) + 2); }});
+                 all.push_back({{x}, [](Holes h) { return h[0](7 - arange(8)); }});
+                 all.push_back({{x}, [](Holes h) { return take(h[0], arange(4) * 2, 0); }});
+                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) - 3); }});
+                 all.push_back({{x}, [](Holes h) { return take(h[0], arange(2) + 1, 1); }});
+                 all.push_back({{x}, [](Holes h) { return h[0](reverse(arange(4), {0})); }});
+                 return all;
+               }});
 }
 
 // x.at[arange(3) + 2].set(y) is x with y in place of x[2:5]; other updates combine these rows with what is there.
 MaybeArray as_updated_slice(const Match& m) {
   const Eqn& eqn = *m.maker(m.root());
   const Array &x = m[0], &indices = m[1], &updates = m[2];
-  const Found p = rows_of(m, x, indices);
+  const IndexAxes axes = axes_of_scatter(eqn.params);
+  if (axes.map.size() != 1 || !axes.batch.empty()) return {};
+  const auto along = static_cast<std::size_t>(axes.map[0]);
+  const Found p = rows_of(m, x, indices, along);
   if (!p || std::abs(p->step) > 1) return {};
   const auto updated = rows_updated(eqn.params, x, indices, updates);
   if (!updated) return {};
-  const Array rows = (*updated)(rows_from(x, *p));
+  const Array rows = (*updated)(rows_from(x, *p, along));
   std::vector<Array> start(x.rank(), Array(std::int64_t(0)));
-  start[0] = Array(p->least());
-  return dynamic_update_slice(x, p->step < 0 ? reverse(rows, {0}) : rows, start);
+  start[along] = Array(p->least());
+  return dynamic_update_slice(x, p->step < 0 ? reverse(rows, axes.map) : rows, start);
 }
 
 RuleRef counted_updates() {
@@ -183,6 +199,11 @@ RuleRef counted_updates() {
       update(kind, [] { return arange(4) + 2; });
     update(ScatterKind::set, [] { return 7 - arange(4); });
     update(ScatterKind::add, [] { return arange(4) - 4; });
+    const Type columns = Type::array(DType::f32, {Dim(3), Dim(8)}), z = Type::array(DType::f32, {Dim(3), Dim(4)});
+    all.push_back({{columns, z}, [](Holes h) {
+                     return scatter_at(ScatterKind::add, h[0], std::vector{arange(4) + 2}, {1}, h[1],
+                                       {.hints = {.unique = true}});
+                   }});
     return all;
   };
   return std::make_shared<const Rule>(Rule{.name = "x.at[arange] as an update of a slice",

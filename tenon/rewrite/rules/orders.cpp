@@ -1,4 +1,7 @@
 // The first few elements in order: a selection in place of a sort.
+#include <algorithm>
+
+#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
@@ -7,27 +10,46 @@
 namespace tenon {
 namespace {
 
-// How many of a slice's rows it takes, where it takes the first of each row of the last axis and all of the others.
-std::optional<std::int64_t> first_of_rows(const Eqn& eqn, const Shape& from, const Shape& to) {
+// Of a slice that takes rows of one axis alone: how many there are up to its last one.
+std::optional<std::int64_t> up_to(const Eqn& eqn, const Shape& from, const Shape& to, std::size_t along) {
   const SliceForm form = slice_form(eqn.params);
-  const std::size_t last = from.rank() - 1;
   for (std::size_t axis = 0; axis < from.rank(); ++axis)
-    if (form.start[axis] != Dim(0) || form.stride[axis] != 1 || (axis != last && from[axis] != to[axis])) return {};
-  return from[last].known() ? to[last].try_value() : std::nullopt;
+    if (axis != along && (form.start[axis] != Dim(0) || form.stride[axis] != 1 || from[axis] != to[axis])) return {};
+  const auto first = form.start[along].try_value(), count = to[along].try_value();
+  if (!from[along].known() || !first || !count || *count == 0) return {};
+  return *first + (*count - 1) * form.stride[along] + 1;
 }
 
-// argsort(x)[..., :3] is where the 3 smallest are, sort(x)[..., :3] are these.
+// argsort(x)[..., :3] is where the 3 smallest are, sort(x)[..., :3] are these; behind conversions and transposes, too.
 MaybeArray as_selection(const Match& m) {
   constexpr std::int64_t most = 4;  // a quarter of the elements: a sort is as fast for more
-  const Array &sorted = m[0], &root = m.root();
+  Array sorted = m[0];
+  std::vector<std::pair<const Eqn*, DType>> between;  // and what it gives
   const Eqn* eqn = m.maker(sorted);
+  while (eqn != nullptr && m.reads(sorted) == 1 && (eqn->op == &convert_op() || eqn->op == &transpose_op())) {
+    between.emplace_back(eqn, sorted.dtype());
+    sorted = m.operand(*eqn, 0);
+    eqn = m.maker(sorted);
+  }
+  std::ranges::reverse(between);
   const auto order = eqn == nullptr ? std::nullopt : in_order(*eqn);
   if (!order || m.reads(sorted) != 1 || sorted.rank() == 0) return {};
   const Array x = m.operand(*eqn, 0);
-  const auto count = first_of_rows(*m.maker(root), sorted.shape(), root.shape());
-  if (!count || *count == 0 || *count * most > x.shape()[x.rank() - 1].value() || is_complex(x.dtype())) return {};
+  std::size_t along = x.rank() - 1;
+  for (const auto& [moved, dtype] : between)
+    if (moved->op == &transpose_op()) {
+      const auto from = permutation_of(moved->params);
+      along = static_cast<std::size_t>(std::ranges::find(from, static_cast<std::int64_t>(along)) - from.begin());
+    }
+  const Eqn& root = *m.maker(m.root());
+  const auto count = up_to(root, m[0].shape(), m.root().shape(), along);
+  if (!count || *count * most > x.shape()[x.rank() - 1].value() || is_complex(x.dtype())) return {};
   const TopK found = top_k(x, *count, {.smallest = !order->descending});
-  return order->places ? found.indices : found.values;
+  Array made = order->places ? found.indices : found.values;
+  for (const auto& [moved, dtype] : between)
+    made = moved->op == &transpose_op() ? transpose(made, permutation_of(moved->params)) : convert(made, dtype);
+  const SliceForm form = slice_form(root.params);
+  return slice_of_shape(made, form.start, m.root().shape(), form.stride);
 }
 
 RuleRef first_of_a_sort() {
@@ -44,7 +66,13 @@ RuleRef first_of_a_sort() {
                      {{x}, [=](Holes h) { return first(sort(h[0]), 4); }},
                      {{x}, [=](Holes h) { return first(argsort(h[0]), 3); }},
                      {{x}, [=](Holes h) { return first(argsort(h[0], -1, {.descending = true}), 1); }},
-                     {{n}, [=](Holes h) { return first(sort(h[0], -1, {.descending = true}), 5); }}};
+                     {{n}, [=](Holes h) { return first(sort(h[0], -1, {.descending = true}), 5); }},
+                     {{x}, [=](Holes h) { return first(convert(argsort(h[0]), DType::i64), 3); }},
+                     {{x}, [=](Holes h) { return slice_in_dim(sort(h[0]), 2, 4, -1); }},
+                     {{n}, [](Holes h) {
+                        const Array moved = transpose(reshape(h[0], {2, 10}), {1, 0});
+                        return slice_in_dim(convert(argsort(moved, 0), DType::f32), 0, 2, 0);
+                      }}};
                }});
 }
 
