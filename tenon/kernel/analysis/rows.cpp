@@ -53,12 +53,12 @@ class Collector {
     enter(n.vars, n.sizes);
     if (same) row_var_.reset();
     for (const Store& s : n.stores) {
-      if (s.condition) return false;
       if (same)
         same_for_all(s.slot);
       else
         access(s.slot, true, s.offset);
-      loads(s.offset), loads(s.value);
+      for (const Expr& e : {s.offset, s.value, s.condition})
+        if (e) loads(e);
     }
     return true;
   }
@@ -388,6 +388,7 @@ Nest RestrictToRows::part_of(Nest n) {
   std::erase_if(n.stores, [&](const Store& store) { return once_.contains(store.slot); });
   for (Store& store : n.stores) {
     store.offset = rewritten(store.offset), store.value = rewritten(store.value);
+    if (store.condition) store.condition = rewritten(store.condition);
     place(store.slot, store.offset);
   }
   return n;
