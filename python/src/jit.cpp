@@ -266,11 +266,11 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   const SourceScope place(user_line(), "explain");
   Flattened flat = flatten_call(*s, args, kwargs);
   TreeRef out;
-  api_detail::KeptValues kept;
+  api_detail::TracingReport tracing;
   std::optional<TracedFor> what_for;
   TracedFunction traced;
   with_integers(*s, flat, [&] { traced = trace(*s, flat, flat.cells, out, what_for, nullptr); });
-  return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
+  return api_detail::explain_traced(traced, flat.donated, std::move(tracing.report));
 }
 
 }  // namespace

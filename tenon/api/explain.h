@@ -8,21 +8,20 @@ namespace tenon {
 
 namespace api_detail {
 
-// Collects what derivatives keep while a function is traced on this thread.
-class KeptValues {
+// Collects what derivatives keep and what hoist_reductions() moves while a function is traced on this thread.
+class TracingReport {
  public:
-  KeptValues();
-  ~KeptValues();
-  KeptValues(const KeptValues&) = delete;
-  KeptValues& operator=(const KeptValues&) = delete;
-  std::vector<Report::Kept> values;
+  TracingReport();
+  ~TracingReport();
+  TracingReport(const TracingReport&) = delete;
+  TracingReport& operator=(const TracingReport&) = delete;
+  Report report;
 
  private:
-  KeptValues* before_;
+  TracingReport* before_;
 };
 
-std::string explain_traced(const TracedFunction& traced, const std::vector<bool>& donated,
-                           std::vector<Report::Kept> kept);
+std::string explain_traced(const TracedFunction& traced, const std::vector<bool>& donated, Report report);
 
 template <class F>
 struct Explained {
@@ -33,11 +32,11 @@ struct Explained {
   template <class... Args>
   std::string operator()(const Args&... args) {
     const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
-    KeptValues kept;
+    TracingReport tracing;
     Flattened<F, Args...> flat(f, args...);
     const TracedFunction traced =
         traced_by_rules(rules, numerics, [&] { return trace_flat(flat, flat.arguments(), writes_refs); });
-    return explain_traced(traced, donation_of(donate, counts).leaves, std::move(kept.values));
+    return explain_traced(traced, donation_of(donate, counts).leaves, std::move(tracing.report));
   }
 };
 

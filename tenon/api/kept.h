@@ -1,4 +1,4 @@
-// What derivatives keep: where it comes from, and where they tell explain().
+// What derivatives keep: where it comes from; and where what is traced tells explain() of it.
 #pragma once
 
 #include <optional>
@@ -28,5 +28,7 @@ Origin origin_of(const Program& program, Var v);
 // What the first part of a function with that many outputs stores for the second; noted where explain() asks for it on
 // this thread.
 void note_kept(const Partitioned& parts, std::size_t outputs);
+// Likewise the reductions that hoist_reductions moves in a Program.
+void note_hoisted(const ProgramRef& program);
 
 }  // namespace tenon::api_detail

@@ -318,14 +318,18 @@ std::string applied_text(const Report& report) {
 }
 
 // Of what loops stack: the reductions that they take in, why others stay behind them, and what else reads a stack.
-std::string hoists_text(const ProgramRef& program) {
+std::string hoists_text(const ProgramRef& program, const Report& report) {
   const std::span<const ProgramPass> passes = compile_passes();
   const auto hoists = std::ranges::find(passes, "hoist_reductions", &ProgramPass::name);
-  if (is_left_out(hoists->name)) return {};
+  const auto line_of = [](const auto& note) {
+    return fmt::format("  {}{}, of the loop{}", note.value, note.where.at_text(), note.loop.at_text());
+  };
   std::string moved, others, stacks;
-  for (const HoistNote& note : hoist_notes(run_passes({passes.begin(), hoists}, program))) {
-    const std::string line =
-        fmt::format("  {}{}, of the loop{}", note.value, note.where.at_text(), note.loop.at_text());
+  for (const Report::Taken& taken : report.taken) moved += line_of(taken) + "\n";
+  const auto notes =
+      is_left_out(hoists->name) ? std::vector<HoistNote>() : hoist_notes(run_passes({passes.begin(), hoists}, program));
+  for (const HoistNote& note : notes) {
+    const std::string line = line_of(note);
     if (note.stack)
       stacks += fmt::format("{}: {}\n", line, note.stays);
     else if (note.stays.empty())
@@ -364,8 +368,8 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const Report& report = c.report;
   if (c.for_each_size()) return fmt::format("{}compiled for each of its sizes: {}\n", head, c.not_native);
   if (!c.native())
-    return head + pieces_text(*c.flat) + applied_text(report) + hoists_text(program) + calls_text(program, false) +
-           kept_text(report);
+    return head + pieces_text(*c.flat) + applied_text(report) + hoists_text(program, report) +
+           calls_text(program, false) + kept_text(report);
   const auto& [function, shared, units, found] = *c.planned;
   Explanation explanation(function, units);
   explanation.run();
@@ -393,7 +397,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) + applied_text(report) + hoists_text(program) +
+  return text + section("steps", explanation.steps) + applied_text(report) + hoists_text(program, report) +
          calls_text(program, true) + called + section("library calls (matrix products)", explanation.products) +
          kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);

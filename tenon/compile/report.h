@@ -29,6 +29,13 @@ struct Report {
   };
   std::vector<Kept> kept;
 
+  // A reduction that a loop took in while the function was traced.
+  struct Taken {
+    std::string value;  // "sum f32[32,128]"
+    Source where, loop;
+  };
+  std::vector<Taken> taken;
+
   // What rules did, the user's before the library's.
   std::vector<Applied> applied;
 };

@@ -62,6 +62,14 @@ TEST(HoistReductions, GivesTheSameUnderTransformations) {
   EXPECT_TRUE(close(tn::hoist_reductions(tn::grad<1>(f))(c, xs), tn::grad<1>(f)(c, xs)));
 }
 
+TEST(HoistReductions, ExplainTellsWhatMoved) {
+  for (const std::string& told :
+       {tn::explain(tn::hoist_reductions(loss()))(c, xs), tn::explain(tn::grad(tn::hoist_reductions(loss())))(c, xs)}) {
+    EXPECT_NE(told.find("reductions taken into loops:\n"), std::string::npos) << told;
+    EXPECT_NE(told.find("  max f64[3] at "), std::string::npos) << told;
+  }
+}
+
 TEST(HoistReductions, TakesWhatTheFunctionCaptures) {
   const Array scale{2.0, 3.0, 4.0};
   const auto outer = [&](const Array& c) {
