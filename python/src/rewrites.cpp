@@ -80,8 +80,12 @@ PyRule make_rule(const std::string& name, const std::string& exactness, nb::obje
     return operand("rule", called(*f, holes, m, true));
   };
   if (!guard.is_none())
-    rule.guard = [f = kept(std::move(guard)), holes](const Match& m) {
-      return nb::cast<bool>(nb::bool_(called(*f, holes, m, false)));
+    rule.guard = [f = kept(std::move(guard)), holes, name, where = rule.where](const Match& m) {
+      const nb::object holds = called(*f, holes, m, false);
+      if (holds.is_none())
+        throw RewriteError(fmt::format("rule \"{}\": when() gave None.", name), "Return whether the rule holds.",
+                           where);
+      return nb::cast<bool>(nb::bool_(holds));
     };
   return {api_detail::checked_rule(std::move(rule))};
 }
@@ -90,6 +94,8 @@ PyRule make_rule(const std::string& name, const std::string& exactness, nb::obje
 
 std::vector<RuleRef> rules_of(nb::handle rules) {
   std::vector<RuleRef> all;
+  if (!nb::hasattr(rules, "__iter__"))
+    throw_option_error(fmt::format("rewrites: {} is not a list of rules.", nb::cast<std::string>(nb::repr(rules))));
   for (nb::handle rule : nb::iter(rules)) {
     if (!nb::isinstance<PyRule>(rule))
       throw_option_error(fmt::format("rewrites: {} is no rule. Make one with tenon.rule(...).",

@@ -25,6 +25,8 @@ def rule(name, exactness, pattern, replacement, *, when=None, phase="both"):
     >>> tn.jit(lambda x: tnp.exp(x) * tnp.exp(x), rewrites=[squares])(tnp.float32(0.5))
     Array(2.7182817, dtype=float32)
     """
+    if not isinstance(name, str):
+        raise _core.OptionError(f"rule: the name is {name!r}, not a string.")
     for function, kind in ((pattern, "pattern"), (replacement, "replacement"), (when, "when")):
         if not callable(function) and not (kind == "when" and function is None):
             raise _core.OptionError(f"rule: {kind} is {function!r}, not a function.")
@@ -46,6 +48,8 @@ def verify(rule, *, cases=100, seed=1, derivatives=True):
     ...     print(str(e).split(":")[0])
     verify
     """
+    if not isinstance(rule, Rule):
+        raise _core.OptionError(f"verify: {rule!r} is no rule. Make one with tenon.rule(...).")
     return _core.verify_rule(rule, cases, seed, derivatives)
 
 

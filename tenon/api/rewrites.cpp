@@ -21,10 +21,14 @@ thread_local RuleSetRef in_force;
 // Rules of one name are one: which is switched off by name has to be clear.
 void require_names_apart(const std::vector<RuleRef>& rules) {
   std::map<std::string_view, const Rule*> seen;
-  for (const RuleRef& rule : rules)
-    if (const auto [at, added] = seen.emplace(rule->name, rule.get()); !added && at->second != rule.get())
-      throw RewriteError(fmt::format("two rules are named \"{}\".", rule->name), "Give each a name of its own.",
-                         rule->where);
+  for (const RuleRef& rule : rules) {
+    const auto [at, added] = seen.emplace(rule->name, rule.get());
+    const RuleRef library = find_rule(rule->name);
+    if (at->second != rule.get() || (library != nullptr && library != rule))
+      throw RewriteError(fmt::format("two rules are named \"{}\"{}.", rule->name,
+                                     library == nullptr ? "" : ", one of them the library's"),
+                         "Give each a name of its own.", rule->where);
+  }
 }
 
 }  // namespace
@@ -48,8 +52,10 @@ RuleSetRef with_rules_here(const std::vector<RuleRef>& rules) {
   if (rules.empty()) return in_force;
   std::vector<RuleRef> all;
   if (in_force != nullptr) all.assign(in_force->rules().begin(), in_force->rules().end());
-  for (const RuleRef& rule : rules)
+  for (const RuleRef& rule : rules) {
+    require_rule("rewrites", rule);
     if (std::ranges::find(all, rule) == all.end()) all.push_back(rule);
+  }
   require_names_apart(all);
   const CompileTime outside;
   return std::make_shared<const RuleSet>(std::move(all));

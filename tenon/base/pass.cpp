@@ -52,7 +52,9 @@ void check_left_out(const std::vector<std::string>& known, std::function<const s
   for (const std::string& name : left_out()) {
     const std::string* needed = why(name);
     if (needed == nullptr)
-      warn_of_setting(variable, fmt::format("there is no pass {}; there are {}.", name, fmt::join(known, ", ")));
+      warn_of_setting(variable,
+                      fmt::format("there is no pass {}; there are {}. Rules of your own are left out by their names.",
+                                  name, fmt::join(known, ", ")));
     else if (!needed->empty())
       warn_of_setting(variable, fmt::format("{} cannot be left out: {}.", name, *needed));
   }

@@ -231,6 +231,12 @@ std::shared_ptr<const Pattern> trace_pattern(const Rule& rule, std::span<const T
   return std::make_shared<const Pattern>(Builder(rule, *program, sizes).pattern);
 }
 
+void require_rule(std::string_view asked, const RuleRef& rule) {
+  if (rule == nullptr)
+    throw RewriteError(fmt::format("{}: a rule is null.", asked),
+                       "Make rules by rule(...), or take library_rule(...).");
+}
+
 void check_rule(const Rule& rule) {
   if (rule.name.empty()) refuse(rule, "it has no name.", "Name it: rules are told apart and switched off by name.");
   if (rule.roots != nullptr) return;

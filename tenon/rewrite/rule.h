@@ -82,6 +82,9 @@ struct Applied {
 // one of its holes, that reads arrays from outside or cannot be traced; a replacement of another type.
 void check_rule(const Rule& rule);
 
+// Throws RewriteError where there is none.
+void require_rule(std::string_view asked, const RuleRef& rule);
+
 // Its pattern, or nothing where the pattern does not take such types.
 struct Pattern;
 std::shared_ptr<const Pattern> trace_pattern(const Rule& rule, std::span<const Type> types);

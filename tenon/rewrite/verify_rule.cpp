@@ -210,6 +210,7 @@ class Verifier {
 }  // namespace
 
 Verified verify(const RuleRef& rule, const VerifyOptions& options) {
+  require_rule("verify", rule);
   const CompileTime outside;
   return Verifier(rule, options).run();
 }

@@ -389,6 +389,15 @@ TEST(UserRules, TwoOfOneNameAreRefused) {
   };
   EXPECT_THAT(message_of<RewriteError>([&] { const Rewrites scope({one(), one()}); }),
               HasSubstr("two rules are named"));
+  const RuleRef librarys =
+      tn::rule("x op e = x", Exactness::exact, [](Array x) { return tn::sin(x); }, [](Array x) { return tn::cos(x); });
+  EXPECT_THAT(message_of<RewriteError>([&] { const Rewrites scope({librarys}); }),
+              HasSubstr("two rules are named \"x op e = x\", one of them the library's"));
+}
+
+TEST(UserRules, ThatAreNullAreRefused) {
+  EXPECT_THAT(message_of<RewriteError>([&] { const Rewrites scope({RuleRef()}); }), HasSubstr("a rule is null"));
+  EXPECT_THAT(message_of<RewriteError>([&] { verify(RuleRef()); }), HasSubstr("verify: a rule is null"));
 }
 
 // Random elementwise programs and random sets of true rules: what comes out is the same to the bit.
