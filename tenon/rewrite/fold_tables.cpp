@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tenon/ir/replay.h"
+#include "tenon/ops/structure/structure.h"
 #include "tenon/ops/structure/table.h"
 #include "tenon/transform/memo.h"
 
@@ -22,15 +23,18 @@ class Known {
         effect_of(eqn) != Effect::none || !eqn.op->eval || depends_on_sizes(eqn))
       return false;
     std::vector<Value> in;
-    bool of_table = eqn.op == &table_op();
+    bool of_table = eqn.op == &table_op(), counts = false;
     for (const Var v : eqn.in) {
       if (!values_[v]) return false;
       in.push_back(*values_[v]);
       of_table = of_table || of_table_[v];
+      counts = counts || !of_table_[v];
     }
     const Type out[]{program_.type(eqn.out[0])};
     values_[eqn.out[0]] = (*eqn.op->eval)(eqn.params, in, {{}, out})[0];
     of_table_[eqn.out[0]] = of_table;
+    // An index vector of which a part only counts, as in x[table, arange(n)], stays one: rules look for such parts.
+    if (counts && concatenated_axis(eqn)) return false;
     return of_table && eqn.op != &table_op() && fits_table(out[0]);
   }
   const Value& value(Var v) const { return *values_[v]; }

@@ -23,6 +23,14 @@ bool is_like(const Eqn& eqn, const Eqn& first) {
   return eqn.numerics == Numerics::relaxed && eqn.recompute == first.recompute && eqn.out.size() == 1;
 }
 
+// What the reduction takes before it is widened, where it is: sums of f16 and bf16 are taken in f32.
+std::optional<Var> narrow_x(const Program& program, std::span<const std::size_t> maker, const FirstReduction& first) {
+  const std::size_t e = maker[first.x];
+  if (e == nowhere || program.eqns()[e].op != &convert_op()) return {};
+  const Var v = program.eqns()[e].in[0];
+  return is_half(program.type(v).dtype) ? std::optional(v) : std::nullopt;
+}
+
 // Follows what waits for one reduction.
 class WaitFollower {
  public:
@@ -128,6 +136,7 @@ class WaitFollower {
     }
   }
 
+  bool is_x(Var v) const { return v == first_.x || v == narrow_; }
   // Whether a variable is the same along all axes that are reduced, by a broadcast.
   bool is_of_rows(Var v, const WiderSpace& space) const {
     return type(v).shape == space.shape && repeats_along(program_, maker(v), space.axes);
@@ -217,7 +226,7 @@ class WaitFollower {
   std::optional<Terms> of_two(kernel::Binary op, const Eqn& eqn, const WiderSpace& space) const {
     const Var a = eqn.in[0], b = eqn.in[1];
     using enum kernel::Binary;
-    if (op == sub && a == first_.x && waits_.contains(b) && is_of_rows(b, whole_)) return Terms{{.distances = {b}}};
+    if (op == sub && is_x(a) && waits_.contains(b) && is_of_rows(b, whole_)) return Terms{{.distances = {b}}};
     if (op != add && op != sub && op != mul && op != div) return {};
     const auto x = operand(a, space), y = operand(b, space);
     if (!x || !y) return {};
@@ -298,6 +307,7 @@ class WaitFollower {
   std::span<const std::size_t> maker_;
   const EqnReaders& readers_;
   const FirstReduction& first_;
+  const std::optional<Var> narrow_ = narrow_x(program_, maker_, first_);
   const bool wider_;
   const FunctionRef<bool(Var)> is_late_;
   mutable int depth_ = 0;       // of what is late
@@ -328,6 +338,7 @@ std::vector<WaitingSum> sums_that_wait(const Program& program, std::span<const s
 std::set<std::size_t> terms_eqns(const Program& program, std::span<const std::size_t> maker, const WaitingSum& sum,
                                  const FirstReduction& first) {
   std::set<Var> ends{first.x};
+  if (const auto narrow = narrow_x(program, maker, first)) ends.insert(*narrow);
   for (const SummedTerm& term : sum.terms) {
     for (const auto* factors : {&term.elements, &term.rows})
       for (const auto& factor : *factors) ends.insert(factor.of);

@@ -33,7 +33,14 @@ const StreamedCase streamed_cases[]{
     {"OverSteps", [](const Array& h, const Array& xs) { return prod(stream_of(h, xs), 0); }},
     {"OverWhatStepsHave", [](const Array& h, const Array& xs) { return sum(stream_of(h, xs), {1, 2}); }},
     {"LogSumExp", [](const Array& h, const Array& xs) { return logsumexp(stream_of(h, xs), 0); }},
+    {"LogSumExpOfWeights",
+     [](const Array& h, const Array& xs) { return nn::logsumexp(stream_of(h, xs), 0, {.weights = max(xs, 0.0)}); }},
     {"Variance", [](const Array& h, const Array& xs) { return var(stream_of(h, xs), 0); }},
+    {"MomentsOfHalves",
+     [](const Array& h, const Array& xs) {
+       const Array ys = stream_of(convert(h, DType::f16), convert(xs, DType::f16)), off = ys - mean(ys, 0);
+       return convert(mean(off * off * off, 0), DType::f64);
+     }},
     {"ArgMax", [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs), 0); }},
     {"ArgMaxOfAll", [](const Array& h, const Array& xs) { return argmax(stream_of(h, xs)); }},
     {"ArgMinOfRows", [](const Array& h, const Array& xs) { return argmin(stream_of(h, xs), 2); }},

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tenon/api/custom.h"
 #include "tenon/api/nn.h"
 #include "tenon/api/reductions.h"
 #include "tenon/ops/composites/indexing.h"
@@ -36,19 +37,30 @@ Shifted shifted_sum(std::string_view name, const Array& given, const Axes& axes,
   Array x = to_inexact(given);
   if (options.counted) x = counted_of(name, x, *options.counted);
   const DType part = real_part_of(x.dtype());
-  const Array weights = options.weights ? *options.weights : Array(Scalar::one(x.dtype()));
+  Array weights = options.weights ? *options.weights : Array(Scalar::one(x.dtype()));
+  const Axes kept = axes.keepdims();
   if (axes.count(x.type(), name) == Dim(0)) {
-    const Shape kept = axes.keepdims().results(x.type(), name);
-    return {zeros(kept, (x * weights).dtype()), zeros(kept, part)};
+    const Shape left = kept.results(x.type(), name);
+    return {zeros(left, (x * weights).dtype()), zeros(left, part)};
   }
-  const Array weighed = options.weights ? broadcast_to(where(weights == 0, -infinity, x), x.shape()) : x;
-  const Array largest = amax(real(weighed), axes.keepdims());
+  const auto that_weighs = [](const Array& w, const Array& x) { return where(w == 0, -infinity, x); };
+  const Array weighed = options.weights ? broadcast_to(that_weighs(weights, x), x.shape()) : x;
+  const Array largest = amax(real(weighed), kept);
   const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
-  if (!options.weights) return {sum(exp(x - shift), axes.keepdims()), shift};
-  // What weighs nothing keeps its exponential, which is the derivative in its weight, unless that is near infinity or
-  // NaN.
-  const Array above = !(real(x) - shift <= (x.dtype() == DType::f16 ? 10 : 80));
-  return {sum(weights * exp(where((weights == 0) & above, -infinity, x) - shift), axes.keepdims()), shift};
+  if (!options.weights) return {sum(exp(x - shift), kept), shift};
+  // What weighs nothing is left out of the sum, but its exponential is the derivative in its weight, unless that is
+  // near infinity or NaN.
+  const auto value = [=](const Array& x, const Array& w, const Array& shift) {
+    return sum(w * exp(that_weighs(w, x) - shift), kept);
+  };
+  const auto rule = [=](const Array& x, const Array& w, const Array& shift, const Array& dx, const Array& dw,
+                        const Array&) {
+    const Array above = !(real(x) - shift <= (x.dtype() == DType::f16 ? 10 : 80));
+    const Array power = exp(where((w == 0) & above, -infinity, x) - shift);
+    return std::pair(value(x, w, shift), sum(w * power * dx + power * dw, kept));
+  };
+  if (!is_inexact(weights.dtype())) weights = convert(weights, x.dtype());
+  return {custom_jvp(value, rule)(x, weights, shift), shift};
 }
 
 }  // namespace
