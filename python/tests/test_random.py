@@ -349,3 +349,14 @@ def test_geometric_draws_of_a_number_are_those_of_an_array_of_it():
     key = np.array([0, 7], "uint32")
     assert (np.asarray(random.geometric(key, 0.1, (4,))) == np.asarray(random.geometric(key, np.array(0.1), (4,)))).all()
     assert np.asarray(random.geometric(key, 0.1, (4,))).tolist() == [2, 30, 15, 27]  # as JAX draws them in 64 bits
+
+
+def test_choice_takes_the_mode_of_its_gumbel_numbers():
+    key, p = random.key(3), np.float32([0.1, 0.2, 0.3, 0.4])
+    for mode in ("low", "high"):
+        drawn = random.gumbel(key, (4,), np.float32, mode=mode) + np.log(p)
+        assert random.choice(key, 4, (3,), False, p, mode=mode).tolist() == np.argsort(-np.asarray(drawn))[:3].tolist()
+    letters = np.arange(8).reshape(4, 2)
+    assert random.choice(key, letters, (3,), False, p, mode="high")[:, 0].tolist() == [6, 4, 2]
+    with pytest.raises(tn.OptionError, match="choice: mode is 'hgih'"):
+        random.choice(key, 4, (3,), False, p, mode="hgih")

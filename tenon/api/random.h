@@ -130,6 +130,7 @@ struct ChoiceOptions {
   std::optional<Array> p = {};
   std::int64_t axis = 0;
   DType index = DType::i32;
+  Resolution resolution = Resolution::low;  // of draws with probabilities, without replacement
 };
 Array choice(const Operand& key, const Dim& n, const Shape& shape = {}, const ChoiceOptions& options = {});
 template <std::same_as<Array> A>

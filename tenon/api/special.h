@@ -43,13 +43,13 @@ Array lgamma(const Operand& x);
 // ψ(x), the derivative of lgamma; NaN at 0, -1, -2, …
 //   digamma(1.0)   // -0.5772157
 Array digamma(const Operand& x);
-// The derivative of digamma of order m = 1, 2, …, and digamma itself of m = 0. Infinite at x = 0, -1, -2, …
+// The derivative of digamma of order n = 1, 2, …, and digamma itself of n = 0. Infinite at x = 0, -1, -2, …
 //   polygamma(1, 1.0)   // π² / 6 = 1.644934
-Array polygamma(const Operand& m, const Operand& x);
+Array polygamma(const Operand& n, const Operand& x);
 // The sign of Γ(x), NaN at -1, -2, …
 //   gammasgn(-0.5)   // -1
 Array gammasgn(const Operand& x);
-// Γ(x), beyond 10 by its logarithm: infinite at 0, NaN at -1, -2, …
+// Γ(x), beyond 10 by its logarithm, as that of complex numbers: infinite at 0, NaN at -1, -2, …
 //   gamma(5.0)   // 24
 Array gamma(const Operand& x);
 // n! = Γ(n + 1), 0 of negative numbers.
@@ -74,7 +74,7 @@ Array betaln(const Operand& a, const Operand& b);
 // and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives in
 // q, and for q > 0 in x.
 //   zeta(2.0, 1.0)   // π² / 6 = 1.644934
-Array zeta(const Operand& x, const Operand& q);
+Array zeta(const Operand& x, const Operand& q = 1);
 
 // The regularised lower incomplete gamma function P(a, x) = ∫₀ˣ exp(-t) t^(a-1) dt / Γ(a) of a > 0 and x ≥ 0; NaN
 // elsewhere. In double precision, for a up to 1e4, within 3e-14 of the value where x ≤ a or x ≤ 1, and of 1 elsewhere.
@@ -95,10 +95,10 @@ Array gamma_variate_grad(const Operand& a, const Operand& x);
 //   betainc(2.0, 1.0, 0.5)   // 0.25
 Array betainc(const Operand& a, const Operand& b, const Operand& x);
 
-// x log y, and 0 where x is 0, whatever y is but NaN.
+// x log y, and 0 where x is 0, whatever y is but NaN; of complex numbers, too.
 //   xlogy(0.0, 0.0)   // 0
 Array xlogy(const Operand& x, const Operand& y);
-// x log(1 + y), and 0 where x is 0, whatever y is but NaN.
+// x log(1 + y), and 0 where x is 0, whatever y is but NaN; of complex numbers, too.
 //   xlog1py(0.0, -1.0)   // 0
 Array xlog1py(const Operand& x, const Operand& y);
 // -x log x, and -∞ below 0.
@@ -110,17 +110,17 @@ Array rel_entr(const Operand& p, const Operand& q);
 // rel_entr(p, q) - p + q.
 //   kl_div(2.0, 1.0)   // 0.3862944
 Array kl_div(const Operand& p, const Operand& q);
-// (x^λ - 1) / λ, and log x where λ is 0: Box's and Cox's transformation, NaN for x < 0.
+// (x^λ - 1) / λ, and log x where λ is 0: Box's and Cox's transformation, NaN for x < 0; of complex numbers, too.
 //   boxcox(4.0, 0.5)   // 2
 Array boxcox(const Operand& x, const Operand& lmbda);
-// boxcox(1 + x, lmbda), exact near x = 0.
+// boxcox(1 + x, lmbda), exact near x = 0; of complex numbers, too.
 //   boxcox1p(3.0, 0.5)   // 2
 Array boxcox1p(const Operand& x, const Operand& lmbda);
 // n! / (k! (n - k)!), the ways to choose k of n, and 0 where k or n - k is negative; with repetition those of n + k
 // - 1.
 //   comb(5.0, 2.0)   // 10
 Array comb(const Operand& n, const Operand& k, bool repetition = false);
-// log(x / (1 - x)), NaN outside of [0, 1].
+// log(x / (1 - x)), NaN outside of [0, 1]; of complex numbers, too.
 //   logit(0.75)   // log 3 = 1.098612
 Array logit(const Operand& x);
 
@@ -146,7 +146,8 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter = 50);
 //   sph_harm_y(1, 0, 0.0, 0.0, 1)   // √(3 / 4π) = 0.4886025 + 0i
 Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi, std::int64_t n_max);
 
-// exp(x²) erfc(x), without underflow: within 1e-15 of the value (4e-7 in single precision).
+// exp(x²) erfc(x), without underflow: within 1e-15 of the value (4e-7 in single precision). Of complex numbers as
+// wofz(ix).
 //   erfcx(10.0)   // 0.05614099
 Array erfcx(const Operand& x);
 // Dawson's integral exp(-x²) ∫₀ˣ exp(t²) dt: within 1e-15 of the value (4e-7 in single precision).
@@ -159,7 +160,7 @@ Array wofz(const Operand& z);
 // The principal branch of log Γ(z) of complex numbers, with its cut along the negative numbers; of real ones NaN below
 // 0. Of complex numbers within 1e-14 of the value, or of 1.
 //   loggamma(5.0)   // log 24 = 3.178054
-Array loggamma(const Operand& z);
+Array loggamma(const Operand& x);
 // The probability that a standard normal number is at most x: within 2e-15 of the value in both tails.
 //   ndtr(0.0)   // 0.5
 Array ndtr(const Operand& x);

@@ -210,7 +210,9 @@ def ones_like(a, dtype=None, shape=None, *, device=None):
     return _core.with_weak(made, True) if weak else made
 
 
-empty_like = zeros_like
+def empty_like(prototype, dtype=None, shape=None, *, device=None):
+    """zeros_like(prototype)."""
+    return zeros_like(prototype, dtype, shape, device=device)
 
 
 def arange(start, stop=None, step=None, dtype=None, *, device=None):

@@ -371,22 +371,24 @@ def permutation(key, x, axis=0, independent=False):
     return of_many(_permuted, x.size, (key, x), _axis(axis, x.ndim), bool(independent))
 
 
-def _chosen_of_range(key, p, n, shape, replace, index):
-    return _random.choice(key, n, shape, replace=replace, p=p, index=index)
+def _chosen_of_range(key, p, n, shape, replace, index, resolution):
+    return _random.choice(key, n, shape, replace=replace, p=p, index=index, resolution=resolution)
 
 
-def _chosen(key, x, p, shape, replace, axis, index):
-    return _random.detail.chosen(key, x, shape, replace=replace, p=p, axis=axis, index=index)
+def _chosen(key, x, p, shape, replace, axis, index, resolution):
+    return _random.detail.chosen(key, x, shape, replace=replace, p=p, axis=axis, index=index, resolution=resolution)
 
 
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
-    """Elements along an axis, or of a range, with or without replacement, with probabilities p."""
+    """Elements along an axis, or of a range, with or without replacement, with probabilities p. `mode` is that of the gumbel
+    numbers by which elements with probabilities are drawn without replacement."""
     shape = _shape(shape)
     of_range = isinstance(a, _core.Dim) or np.ndim(a) == 0
     a = _sizes.size(a) if of_range else tnp.asarray(a)
     axis = 0 if of_range else _axis(axis, a.ndim)
+    resolution = _of_mode("choice", mode, None, "highest")
     p = None if p is None else _core.with_weak(_core.to_inexact(tnp.asarray(p)), False)
     count = _sizes.elements(shape) if replace else a if of_range else a.shape[axis]
     if of_range:
-        return of_many(_chosen_of_range, count, (key, p), a, shape, bool(replace), _dtypes.default("i"))
-    return of_many(_chosen, count, (key, a, p), shape, bool(replace), axis, _dtypes.default("i"))
+        return of_many(_chosen_of_range, count, (key, p), a, shape, bool(replace), _dtypes.default("i"), resolution)
+    return of_many(_chosen, count, (key, a, p), shape, bool(replace), axis, _dtypes.default("i"), resolution)

@@ -4,14 +4,32 @@ import operator
 
 import numpy as np
 
-from tenon import _core, _repeated
+from tenon import _core, _repeated, nn
 from tenon._library.special import (  # noqa: F401
     bernoulli, beta, betainc, betaln, boxcox, boxcox1p, dawsn, digamma, digamma as psi, entr, erfcx, exp1, expi, expn, fresnel, gamma,
     gammainc, gammaincc, gammasgn, hyp1f1, hyp2f1, i0, i0e, i1, i1e, kl_div, lgamma as gammaln, loggamma, logit, multigammaln, ndtr,
     ndtri, owens_t, poch, polygamma, rel_entr, sici, spence, wofz, xlog1py, xlogy, zeta)
 from tenon.errors import ConcretizationError
 from tenon.lax import erf, erf_inv as erfinv, erfc, logistic as expit  # noqa: F401
-from tenon.nn import log_softmax, logsumexp, softmax  # noqa: F401
+from tenon.nn import logsumexp  # noqa: F401
+
+
+def softmax(x, axis=None):
+    """exp(x) / sum(exp(x)) over axes, or all elements.
+
+    >>> softmax([[0.0, 0.0], [0.0, 0.0]]).tolist()
+    [[0.25, 0.25], [0.25, 0.25]]
+    """
+    return nn.softmax(x, axis)
+
+
+def log_softmax(x, axis=None):
+    """log(softmax(x, axis)), without overflow.
+
+    >>> log_softmax([0.0, 1e4]).tolist()
+    [-10000.0, 0.0]
+    """
+    return nn.log_softmax(x, axis)
 
 
 def factorial(n, exact=False):

@@ -80,7 +80,7 @@ Array indices(const Operand& key, const Dim& n, const Shape& shape, const Choice
     const Array until = cumsum(p, 0), whole = reshape(slice_in_dim(until, n - 1, n, 0), Shape{});
     return convert(searchsorted(until, whole * (1 - uniform(key, shape, p.dtype()))), options.index);
   }
-  const Array drawn = gumbel(key, Shape{n}, p.dtype()) + log(p);
+  const Array drawn = gumbel(key, Shape{n}, p.dtype(), options.resolution) + log(p);
   return reshape(convert(top_k(drawn, count).indices, options.index), shape);
 }
 

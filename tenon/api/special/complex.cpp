@@ -78,15 +78,16 @@ ComplexParts faddeeva_slope(In in) {
   return {-2.0 * product.re, 2.0 * std::numbers::inv_sqrtpi - 2.0 * product.im};
 }
 
+ComplexParts log_of(const ComplexParts& z) {
+  const Array large = max(abs(z.re), abs(z.im)), u = z.re / large, v = z.im / large;
+  return ComplexParts{log(large) + 0.5 * log(u * u + v * v), atan2(z.im, z.re)};
+}
+
 // log Γ(z) of x ≥ 1/2: Stirling's formula at z + 10, less log (z + k) for k below 10.
 ComplexParts log_gamma_of_right_half(const Array& x, const Array& y) {
   constexpr int steps = 10;
   const Array near = max(x, abs(y)) < steps;
   ComplexParts passed{zeros_like(x), zeros_like(x)};
-  const auto log_of = [](const ComplexParts& z) {
-    const Array large = max(abs(z.re), abs(z.im)), u = z.re / large, v = z.im / large;
-    return ComplexParts{log(large) + 0.5 * log(u * u + v * v), atan2(z.im, z.re)};
-  };
   for (int k = 0; k < steps; ++k) {
     const ComplexParts one = log_of({x + static_cast<double>(k), y});
     passed = {passed.re + where(near, one.re, 0.0), passed.im + where(near, one.im, 0.0)};
@@ -114,8 +115,9 @@ Arrays log_gamma_by_parts(In in) {
   const Array size = exp(-2 * pi * up), sine = sin(pi * turn);
   const Array re = -expm1(-2 * pi * up) + 2.0 * size * sine * sine, im = -size * sin(2 * pi * turn);
   const Array pole = (re == 0.0) & (im == 0.0), safe = where(pole, 1.0, re);
-  const Array left = std::log(2 * pi) - pi * high - 0.5 * log(safe * safe + im * im) - made.re;
-  const Array left_angle = pi * (x - 0.5) - atan2(im, safe) - made.im;
+  const ComplexParts rest = log_of({safe, im});
+  const Array left = std::log(2 * pi) - pi * high - rest.re - made.re;
+  const Array left_angle = pi * (x - 0.5) - rest.im - made.im;
   const Array angle = where(right, made.im, where(pole, nan, left_angle));
   return {where(right, made.re, where(pole, infinity, left)), where(in[1] < 0.0, -angle, angle)};
 }
@@ -151,9 +153,11 @@ Array wofz(const Operand& z) {
   const Array wide = widened(x);
   return by_parts(faddeeva_function, wide, zeros_like(wide));
 }
-Array loggamma(const Operand& z) {
-  const Array x = to_inexact(z);
-  return is_complex(x.dtype()) ? by_parts(log_gamma_function, real(x), imag(x)) : real_log_gamma_function({x});
+Array loggamma(const Operand& x) {
+  const Array given = to_inexact(x);
+  if (!is_complex(given.dtype())) return real_log_gamma_function({given});
+  if (given.dtype() == DType::c64) return convert(loggamma(convert(given, DType::c128)), DType::c64);
+  return by_parts(log_gamma_function, real(given), imag(given));
 }
 
 }  // namespace tenon::special

@@ -255,9 +255,9 @@ Array stirling_rest(const Array& x) {
 Array log_gamma_from_one(const Array& a) { return a * (a - 1.0) * chebyshev(a - 1.0, terms_of_log_gamma); }
 
 Array lgamma(const Operand& x) { return lgamma_function({x}); }
-Array gamma(const Operand& x) { return gamma_function({x}); }
+Array gamma(const Operand& x) { return is_complex(x->dtype()) ? exp(loggamma(x)) : gamma_function({x}); }
 Array digamma(const Operand& x) { return digamma_function({x}); }
-Array polygamma(const Operand& m, const Operand& x) { return polygamma_function({m, x}); }
+Array polygamma(const Operand& n, const Operand& x) { return polygamma_function({n, x}); }
 Array zeta(const Operand& x, const Operand& q) { return zeta_function({x, q}); }
 
 }  // namespace tenon::special

@@ -246,7 +246,10 @@ constinit const SpecialFunction owens_t_function("owens_t", owens_t_of, owens_t_
 
 }  // namespace
 
-Array erfcx(const Operand& x) { return erfcx_function({x}); }
+Array erfcx(const Operand& x) {
+  if (!is_complex(x->dtype())) return erfcx_function({x});
+  return wofz(complex(-imag(x), real(x)));
+}
 Array dawsn(const Operand& x) { return dawsn_function({x}); }
 Array ndtr(const Operand& x) { return ndtr_function({x}); }
 Array log_ndtr(const Operand& x) { return log_ndtr_function({x}); }

@@ -1,6 +1,7 @@
 // What the gamma function and logarithms make: factorials, the beta function, entropies.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -9,6 +10,7 @@
 #include "tenon/api/special/gamma.h"
 #include "tenon/api/special/iteration.h"
 #include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
@@ -52,7 +54,10 @@ struct GammaRatio {
 Array poch_of(In in) {
   const Array &z = in[0], &m = in[1];
   const Array usual = (z > 0.0) & (z + m > 0.0) & is_finite(z + m);
-  const Array of_usual = GammaRatio(where(usual, z, 1.0), where(usual, m, 1.0)).value();
+  const Array from = where(usual, z, 1.0), by = where(usual, m, 1.0), made = GammaRatio(from, by).value();
+  // Where the parts overflow and underflow, the whole does one of both.
+  const auto beyond = [](In of) { return exp(GammaRatio(of[0], of[1]).logarithm()); };
+  const Array of_usual = where_seldom(is_nan(made), beyond, made, {from, by});
   const auto elsewhere = [](In of) {
     const Array &z = of[0], &m = of[1], signs = special::gammasgn(z + m) * special::gammasgn(z);
     return signs * exp(special::lgamma(z + m) - special::lgamma(z));
@@ -69,8 +74,12 @@ Array poch_in_m(In in) { return special::poch(in[0], in[1]) * special::digamma(i
 Array log_beta_of_positive(const Array& a, const Array& b) {
   const Array least = min(a, b), most = max(a, b);
   const Array p = where(least < 1.0, least + 1.0, least), q = where(most < 1.0, most + 1.0, most), whole = p + q;
-  const Array passed = where(least < 1.0, (least + most) / least, 1.0) * where(most < 1.0, (p + most) / most, 1.0);
-  const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole), last = log(passed / sqrt(q));
+  // By parts that do not overflow where the numbers are far apart.
+  const double up = std::ldexp(1, a.dtype() == DType::f64 ? 1000 : 100);
+  const Array low = least < 1.0, tiny = least < 1 / std::sqrt(up), above = where(low, least + most, 1.0) / sqrt(q),
+              below = where(low, least * where(tiny, up, 1.0), 1.0), passed = where(most < 1.0, (p + most) / most, 1.0);
+  const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
+  const Array last = log(above / below * passed) + where(tiny, std::log(up), 0.0);
   const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) + last + rests;
   return where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
 }
@@ -241,6 +250,15 @@ Array comb_in_k(In in) {
   return special::comb(in[0], in[1]) * (special::digamma(in[0] - in[1] + 1.0) - special::digamma(in[1] + 1.0));
 }
 
+// --- of complex numbers ---
+bool any_complex(const Operand& x, const Operand& y) { return is_complex(x->dtype()) || is_complex(y->dtype()); }
+Arrays in_complex(const Operand& x, const Operand& y) { return in_one_dtype(std::array<Array, 2>{x, y}).operands; }
+template <Array (*logarithm)(const Operand& x)>
+Array complex_boxcox(In in) {
+  const Array &power = in[1], along = logarithm(in[0]), zero = power == 0.0, divisor = where(zero, 1.0, power);
+  return where(zero, along, expm1(divisor * along) / divisor);
+}
+
 constinit const SpecialFunction gammasgn_function("gammasgn", sign_of_gamma);
 constinit const SpecialFunction factorial_function("factorial", factorial_of, [](In x) {
   return where(x[0] < 0.0, 0.0, special::factorial(x[0]) * special::digamma(x[0] + 1.0));
@@ -272,15 +290,23 @@ Array factorial(const Operand& n) { return factorial_function({n}); }
 Array poch(const Operand& z, const Operand& m) { return poch_function({z, m}); }
 Array betaln(const Operand& a, const Operand& b) { return betaln_function({a, b}); }
 Array beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
-Array xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
-Array xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
+Array xlogy(const Operand& x, const Operand& y) {
+  return any_complex(x, y) ? times_log<log>(in_complex(x, y)) : xlogy_function({x, y});
+}
+Array xlog1py(const Operand& x, const Operand& y) {
+  return any_complex(x, y) ? times_log<log1p>(in_complex(x, y)) : xlog1py_function({x, y});
+}
 Array entr(const Operand& x) { return entr_function({x}); }
 Array rel_entr(const Operand& p, const Operand& q) { return rel_entr_function({p, q}); }
 Array kl_div(const Operand& p, const Operand& q) { return kl_div_function({p, q}); }
-Array logit(const Operand& x) { return logit_function({x}); }
+Array logit(const Operand& x) { return is_complex(x->dtype()) ? log(x / (1.0 - Array(x))) : logit_function({x}); }
 
-Array boxcox(const Operand& x, const Operand& lmbda) { return boxcox_function({x, lmbda}); }
-Array boxcox1p(const Operand& x, const Operand& lmbda) { return boxcox1p_function({x, lmbda}); }
+Array boxcox(const Operand& x, const Operand& lmbda) {
+  return any_complex(x, lmbda) ? complex_boxcox<log>(in_complex(x, lmbda)) : boxcox_function({x, lmbda});
+}
+Array boxcox1p(const Operand& x, const Operand& lmbda) {
+  return any_complex(x, lmbda) ? complex_boxcox<log1p>(in_complex(x, lmbda)) : boxcox1p_function({x, lmbda});
+}
 Array comb(const Operand& n, const Operand& k, bool repetition) {
   if (!repetition) return comb_function({n, k});
   const SourceScope place(n.where(), "comb");

@@ -41,13 +41,13 @@ def cdf(x, loc=0, scale=1):
     return _core.distribution("gumbel_r", "cdf", x, loc, scale)
 
 
-def ppf(q, loc=0, scale=1):
-    """The x of which the cdf is q; NaN outside of [0, 1].
+def ppf(p, loc=0, scale=1):
+    """The x of which the cdf is p; NaN outside of [0, 1].
 
     >>> round(float(ppf(0.25)), 6)
     -0.326634
     """
-    return _core.distribution("gumbel_r", "ppf", q, loc, scale)
+    return _core.distribution("gumbel_r", "ppf", p, loc, scale)
 
 
 def sf(x, loc=0, scale=1):

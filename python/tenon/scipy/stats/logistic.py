@@ -41,19 +41,19 @@ def sf(x, loc=0, scale=1):
     return _core.distribution("logistic", "sf", x, loc, scale)
 
 
-def ppf(q, loc=0, scale=1):
-    """The x of which the cdf is q; NaN outside of [0, 1].
+def ppf(x, loc=0, scale=1):
+    """The number of which the cdf is x; NaN outside of [0, 1].
 
     >>> round(float(ppf(0.25)), 6)
     -1.098612
     """
-    return _core.distribution("logistic", "ppf", q, loc, scale)
+    return _core.distribution("logistic", "ppf", x, loc, scale)
 
 
-def isf(q, loc=0, scale=1):
-    """The x of which the sf is q; NaN outside of [0, 1].
+def isf(x, loc=0, scale=1):
+    """The number of which the sf is x; NaN outside of [0, 1].
 
     >>> round(float(isf(0.25)), 6)
     1.098612
     """
-    return _core.distribution("logistic", "isf", q, loc, scale)
+    return _core.distribution("logistic", "isf", x, loc, scale)
