@@ -210,6 +210,60 @@ Exact ndtri(const Exact& p) {
 Exact times_log(const Exact& x, const Exact& y) { return x == 0 && !isnan(y) ? Exact(0) : Exact(x * log(y)); }
 Exact log_beta(const Exact& a, const Exact& b) { return lgamma(a) + lgamma(b) - lgamma(a + b); }
 
+// Σ (-1)^k x^(2k + odd) / ((2k + odd)·(2k + odd)!), without k = 0 where that divides by 0: what Si and Ci are made of.
+Exact integral_series(const Exact& x, int odd) {
+  Exact power = odd == 1 ? x : Exact(1), sum = odd == 1 ? x : Exact(0);
+  for (int k = 1; k < 20 || abs(power) > tiny; ++k) {
+    const int n = 2 * k + odd;
+    power *= -x * x / (Exact(n - 1) * n);
+    sum += power / n;
+  }
+  return sum;
+}
+Exact sine_integral(const Exact& x) { return integral_series(x, 1); }
+Exact cosine_integral(const Exact& x) {
+  static const Exact euler = by([](mpfr_ptr y, mpfr_srcptr, mpfr_rnd_t r) { return mpfr_const_euler(y, r); }, 0);
+  return x < 0 ? nan : x == 0 ? Exact(-infinity) : Exact(euler + log(x) + integral_series(x, 0));
+}
+// Fresnel's S, and C: Σ (-1)^k (π/2)^n x^(2n + 1) / (n! (2n + 1)) of odd n, and of even ones.
+Exact fresnel(const Exact& x, int first) {
+  const Exact step = pi / 2 * x * x;
+  Exact power = first == 1 ? Exact(step * x) : x, sum = 0;
+  for (int n = first; n < 40 || abs(power) > tiny; n += 2) {
+    sum += power / (2 * n + 1);
+    power *= -step * step / (Exact(n + 1) * (n + 2));
+  }
+  return sum;
+}
+// Owen's T for 0 <= a <= 1: (atan a - Σ (-1)^j a^(2j + 1) / (2j + 1) · (1 - e^-q Σ_{i<=j} q^i / i!)) / 2π, q = h²/2.
+Exact owens_t(const Exact& h, const Exact& a) {
+  const Exact q = h * h / 2;
+  Exact term = exp(-q), passed = term, power = a, sum = 0;
+  for (int j = 0; j < 60 || abs(power) * abs(1 - passed) > tiny; ++j) {
+    sum += (j % 2 == 0 ? 1 : -1) * power / (2 * j + 1) * (1 - passed);
+    term *= q / (j + 1), passed += term, power *= a * a;
+  }
+  return (boost::multiprecision::atan(a) - sum) / (2 * pi);
+}
+// Σ (a)_n [(b)_n] / (c)_n x^n / n! of positive terms.
+Exact hypergeometric(const Exact& a, const Exact* b, const Exact& c, const Exact& x) {
+  Exact term = 1, sum = 1;
+  for (int n = 0; n < 50 || term > sum * tiny; ++n)
+    term *= (a + n) * (b == nullptr ? Exact(1) : Exact(*b + n)) / (c + n) * x / (n + 1), sum += term;
+  return sum;
+}
+// E_n(x) = x^(n - 1) Γ(1 - n, x).
+Exact exponential_integral(const Exact& n, const Exact& x) {
+  const Exact a = 1 - n;
+  Exact part;
+  mpfr_gamma_inc(part.backend().data(), a.backend().data(), x.backend().data(), MPFR_RNDN);
+  return pow(x, n - 1) * part;
+}
+
+// Where a series bears no other argument: the nearest that it bears.
+Exact within(const Exact& x, double low, double high) { return x > high ? Exact(high) : x > low ? x : Exact(low); }
+Array within(const Array& x, double low, double high) { return tn::clamp(x, low, high); }
+
 #define OURS_1(f) [](const Arrays& x) { return f(x[0]); }
 #define OURS_2(f) [](const Arrays& x) { return f(x[0], x[1]); }
 #define OURS_3(f) [](const Arrays& x) { return f(x[0], x[1], x[2]); }
@@ -361,6 +415,102 @@ std::vector<Function> of_several_arguments() {
        .homes = {{0.001, 1000}, {0, 1000}},
        .ours = OURS_2(sp::gammaincc),
        .exact = [](const Exact* x) -> Exact { return gamma_part(x[0], x[1], true); },
+       .everywhere = false,
+       .draws = 0.02});
+  // Of one argument, where their series bears it.
+  add({.name = "sici: Si",
+       .bound = 4,
+       .homes = {{0, 40}},
+       .ours = [](const Arrays& x) { return sp::sici(within(x[0], 0, 40)).first; },
+       .exact = [](const Exact* x) -> Exact { return sine_integral(within(x[0], 0, 40)); },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "sici: Ci",
+       .bound = 4,
+       .homes = {{0, 40}},
+       .ours = [](const Arrays& x) { return sp::sici(within(x[0], 0, 40)).second; },
+       .exact = [](const Exact* x) -> Exact { return cosine_integral(within(x[0], 0, 40)); },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "fresnel: S",
+       .bound = 4,
+       .homes = {{0, 6}},
+       .ours = [](const Arrays& x) { return sp::fresnel(within(x[0], 0, 6)).first; },
+       .exact = [](const Exact* x) -> Exact { return fresnel(within(x[0], 0, 6), 1); },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "fresnel: C",
+       .bound = 4,
+       .homes = {{0, 6}},
+       .ours = [](const Arrays& x) { return sp::fresnel(within(x[0], 0, 6)).second; },
+       .exact = [](const Exact* x) -> Exact { return fresnel(within(x[0], 0, 6), 0); },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "bessel_jn, order 2",
+       .bound = 4,
+       .homes = {{0, 20}},
+       .ours = [](const Arrays& x) { return sp::bessel_jn(within(x[0], 0, 20), 2)(2); },
+       .exact = [](const Exact* x) -> Exact {
+         Exact y;
+         mpfr_jn(y.backend().data(), 2, within(x[0], 0, 20).backend().data(), MPFR_RNDN);
+         return y;
+       },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "multigammaln of 2",
+       .bound = 4,
+       .homes = {{1, 1000}},
+       .ours = [](const Arrays& x) { return sp::multigammaln(within(x[0], 1, 1000), 2); },
+       .exact = [](const Exact* x) -> Exact {
+         const Exact a = within(x[0], 1, 1000);
+         return log(pi) / 2 + lgamma(a) + lgamma(a - Exact(0.5));
+       },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "boxcox1p",
+       .bound = 4,
+       .homes = {{-0.9, 100}, {-10, 10}},
+       .ours = OURS_2(sp::boxcox1p),
+       .exact = [](const Exact* x) -> Exact {
+         return x[1] == 0 ? Exact(log1p(x[0])) : Exact(expm1(x[1] * log1p(x[0])) / x[1]);
+       },
+       .everywhere = false});
+  add({.name = "comb",
+       .bound = 4,
+       .homes = {{0, 60}, {0, 60}},
+       .ours = [](const Arrays& x) { return sp::comb(tn::max(x[0], x[1]), tn::min(x[0], x[1])); },
+       .exact = [](const Exact* x) -> Exact {
+         const Exact n = x[0] > x[1] ? x[0] : x[1], k = x[0] > x[1] ? x[1] : x[0];
+         return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1));
+       },
+       .everywhere = false,
+       .draws = 0.3});
+  add({.name = "expn",
+       .bound = 4,
+       .homes = {{1, 20}, {0.01, 60}},
+       .ours = [](const Arrays& x) { return sp::expn(tn::floor(x[0]), x[1]); },
+       .exact = [](const Exact* x) -> Exact { return exponential_integral(floor(x[0]), x[1]); },
+       .everywhere = false,
+       .draws = 0.02});
+  add({.name = "owens_t",
+       .bound = 4,
+       .homes = {{0, 8}, {0, 1}},
+       .ours = OURS_2(sp::owens_t),
+       .exact = EXACT_2(owens_t),
+       .everywhere = false,
+       .draws = 0.02});
+  add({.name = "hyp1f1",
+       .bound = 4,
+       .homes = {{0.1, 20}, {0.1, 20}, {0.01, 30}},
+       .ours = OURS_3(sp::hyp1f1),
+       .exact = [](const Exact* x) -> Exact { return hypergeometric(x[0], nullptr, x[1], x[2]); },
+       .everywhere = false,
+       .draws = 0.02});
+  add({.name = "hyp2f1",
+       .bound = 4,
+       .homes = {{0.1, 10}, {0.1, 10}, {0.1, 20}},
+       .ours = [](const Arrays& x) { return sp::hyp2f1(x[0], x[1], x[2], 0.4); },
+       .exact = [](const Exact* x) -> Exact { return hypergeometric(x[0], &x[1], x[2], Exact(0.4)); },
        .everywhere = false,
        .draws = 0.02});
   add({.name = "betainc",

@@ -33,6 +33,11 @@ REASONS = {
     "betainc": "a factor by logarithms, and what is left of 1",
     "kl_div": "of numbers near the smallest, whose differences are subnormal",
     "dawsn": "the factors of a quotient round",
+    "boxcox1p": "e to a product, which loses the digits before its point", "comb": PRODUCT,
+    "bessel_jn, order 2": "near its zeros what a recurrence rounds counts", "sici: Ci": "near its zeros terms cancel",
+    "fresnel: S": SERIES, "expn": "a series, or a continued fraction, whose terms round",
+    "owens_t": "what is left of exponentials of squares, which round", "hyp1f1": "sums of many terms, which round",
+    "hyp2f1": "sums of many terms, which round",
 }
 
 

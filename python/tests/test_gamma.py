@@ -107,3 +107,64 @@ def test_below_zero():
     assert np.allclose(lax.polygamma(3, q), 6 * zeta(4, q), 1e-12)
     assert np.allclose(tn.vmap(tn.grad(lambda q: lax.zeta(3.0, q)))(q), -3 * zeta(4, q), 1e-11)
     assert np.isinf(lax.zeta(2.0, np.array([0.0, -1, -3]))).all() and np.isinf(slope(np.array([0.0, -2]))).all()
+
+
+@pytest.mark.parametrize("name", ["gamma", "loggamma", "erfcx", "xlogy", "xlog1py"])
+def test_of_complex_numbers(name):
+    scipy_special = pytest.importorskip("scipy.special")
+    rng = np.random.default_rng(3)
+    z, w = (rng.standard_normal(50) * 3 + 1j * rng.standard_normal(50) for _ in range(2))
+    operands = (z, w) if name.startswith("x") else (z,)
+    ours = getattr(tn.scipy.special, name)
+    assert np.allclose(ours(*operands), getattr(scipy_special, name)(*operands), 1e-10, 1e-12)
+    narrow = [x.astype(np.complex64) for x in operands]
+    assert ours(*narrow).dtype == np.complex64
+    assert np.allclose(ours(*narrow), getattr(scipy_special, name)(*(x.astype(complex) for x in narrow)), 2e-4, 1e-5)
+    assert np.allclose(tn.jit(ours)(*operands), ours(*operands), 1e-12, 1e-14)
+    # A holomorphic function has one derivative, along the real numbers and along the imaginary ones.
+    for step in (1.0, 1.0j):
+        tangent = tn.jvp(ours, operands, tuple(np.full(50, step) + 0j for _ in operands))[1]
+        moved = [np.asarray(ours(*(x + sign * 1e-6 * step for x in operands))) for sign in (1, -1)]
+        assert np.allclose(tangent, (moved[0] - moved[1]) / 2e-6, 1e-5, 1e-6)
+
+
+def test_boxcox_and_logit_of_complex_numbers():
+    z, power = np.complex128([0.3 + 0.4j, -1 - 2j, 2.0]), np.complex128([0.5, 1j, 0.0])
+    safe = np.where(power == 0, 1, power)
+    special = tn.scipy.special
+    assert np.allclose(special.boxcox(z, power), np.where(power == 0, np.log(z), (z**power - 1) / safe))
+    assert np.allclose(special.boxcox1p(z, power), np.where(power == 0, np.log1p(z), ((1 + z)**power - 1) / safe))
+    assert np.allclose(special.logit(z), np.log(z / (1 - z)))
+
+
+def test_far_ends_of_poch_and_betaln():
+    special = tn.scipy.special
+    assert special.poch(1.0, 1e5) == np.inf and special.poch(np.float32(1), np.float32(1e3)) == np.inf
+    assert np.isclose(special.poch(2.0, -0.5), math.gamma(1.5))
+    assert np.isclose(special.betaln(np.float32(1e10), np.float32(1e-30)), 69.07755, 1e-6)
+    assert np.isclose(special.betaln(1e-300, 1e300), 690.7755278982137)
+    assert np.isclose(special.loggamma(np.complex64(1e-30)).real, 69.07755, 1e-6)
+    assert np.isclose(special.loggamma(1e-200 + 0j).real, 460.51701859880916)
+
+
+def test_softmax_of_scipy_is_of_all_elements():
+    x = np.arange(6.0).reshape(2, 3)
+    special = tn.scipy.special
+    assert np.allclose(special.softmax(x), np.exp(x) / np.exp(x).sum()) and special.softmax(1.0) == 1
+    assert np.allclose(special.log_softmax(x, axis=1), np.log(special.softmax(x, axis=1)))
+
+
+def test_bessel_functions_near_zero():
+    z = np.array([0.0, 3e-308, 1e-200, 1e-5, 0.3, 12.0])
+    scipy_special = pytest.importorskip("scipy.special")
+
+    def orders(z):
+        return tn.scipy.special.bessel_jn(z, v=3)
+
+    exact = np.stack([scipy_special.jv(k, z) for k in range(4)])
+    slopes = np.stack([scipy_special.jvp(k, z) for k in range(4)])
+    for f in (orders, tn.jit(orders)):
+        assert np.allclose(f(z), exact, 1e-13, 0.0 if f is orders else 1e-300)
+        assert np.allclose(tn.jvp(f, (z,), (np.ones_like(z),))[1], slopes, 1e-12, 1e-300)
+    curves = tn.jvp(lambda z: tn.jvp(orders, (z,), (np.ones_like(z),))[1], (z,), (np.ones_like(z),))[1]
+    assert np.allclose(curves, np.stack([scipy_special.jvp(k, z, 2) for k in range(4)]), 1e-11, 1e-12)

@@ -122,3 +122,57 @@ def test_long_sums_are_as_exact_as_short_ones(shape, axis):
     x = np.full(shape, 0.1, "f")
     for f in (tnp.mean, tn.jit(tnp.mean, static_argnums=1)):
         assert np.abs(np.asarray(f(x, axis), "d") / np.float64(x.flat[0]) - 1).max() < 5e-6
+
+
+@pytest.mark.parametrize("first", [
+    lambda x: tnp.argsort(x)[:, :3], lambda x: tnp.argsort(x, axis=0)[:3], lambda x: tnp.argsort(x).astype(np.uint8)[:, :2],
+    lambda x: tnp.sort(x)[:, 2], lambda x: tnp.sort(x, axis=0)[1:4:2], lambda x: tnp.argsort(x, axis=0, descending=True)[0]])
+def test_the_first_of_a_sort_is_a_selection(first):
+    x = np.random.default_rng(1).standard_normal((16, 20)).astype(np.float32)
+    assert "sort(x)[:k] as top_k" in tn.explain(first)(x)
+    assert np.array_equal(tn.jit(first)(x), first(x))
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x[:, tnp.arange(4) + 1], lambda x: tnp.take(x, tnp.arange(3), axis=2), lambda x: x[tnp.arange(4)[::-1]],
+    tn.vmap(lambda row: row[tnp.arange(4) + 1]), tn.vmap(lambda row: row[:, 5 - tnp.arange(3)])])
+def test_what_counts_along_any_axis_is_a_slice(read):
+    x = np.random.default_rng(1).standard_normal((5, 6, 7)).astype(np.float32)
+    assert "x[arange] as a slice" in tn.explain(read)(x)
+    assert np.array_equal(tn.jit(read)(x), read(x))
+
+
+@pytest.mark.parametrize("kind", ["set", "add", "max", "multiply"])
+def test_updates_of_what_counts_along_any_axis(kind):
+    def updated(x, y):
+        return getattr(x.at[:, 5 - tnp.arange(4)], kind)(y)
+
+    x, y = (tnp.asarray(np.random.default_rng(1).standard_normal(shape), "f") for shape in ((5, 6, 7), (5, 4, 7)))
+    for f, a, b in ((updated, x, y), (tn.vmap(lambda x, y: getattr(x.at[tnp.arange(4) + 2], kind)(y)), x, y)):
+        assert "x.at[arange] as an update of a slice" in tn.explain(f)(a, b)
+        assert np.array_equal(tn.jit(f)(a, b), f(a, b))
+
+
+def test_products_of_constants_leave_long_loops():
+    def last(steps):
+        def f(w, c):
+            return tn.lax.fori_loop(0, steps, lambda i, c: tnp.tanh(c @ (w @ w @ w)), c)
+
+        return f
+
+    w, c = np.eye(32, dtype=np.float32), np.ones(32, np.float32)
+    before, step = tn.explain(last(1000))(w, c).split("loop of 1,000 steps:")
+    assert before.count("f32[32,32] · [32,32]") == 2 and "product 4" not in step
+    assert "f32[32,32] · [32,32]" not in tn.explain(last(2))(w, c)
+
+
+def test_loops_whose_rows_end_apart_are_divided_where_conditions_sum():
+    def walked(v):
+        return tn.lax.while_loop(lambda s: tnp.sum(s[0] ** 2) < 1e3, lambda s: (s[0] * 1.1 + 1e-3, s[1] + 1), (v, 0))
+
+    x = np.random.default_rng(1).standard_normal((4000, 16)).astype(np.float32)
+    text = tn.explain(tn.vmap(walked))(x)
+    assert "divided among the threads" in text.split("loop while")[0] and "divided" not in text.split("loop while")[1]
+    (values, steps), one = tn.jit(tn.vmap(walked))(x), tn.jit(walked)
+    for i in range(0, 4000, 371):
+        assert np.allclose(one(x[i])[0], values[i], 1e-5) and one(x[i])[1] == steps[i]

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/api/custom.h"
 #include "tenon/api/data.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
-#include "tenon/api/tangents.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/promotion.h"
@@ -22,23 +22,18 @@ struct Miller {
   Array here, above, sum;
   // From k + 1 down to k; and all divided by what keeps them below 1, which is returned.
   Array descend(const Array& z, const Array& k, const Array& weight) {
-    const Array below = 2.0 * (k + 1.0) / z * here - above;
-    const Array scale = 1.0 / stop_gradient(max(abs(below), 1.0));
+    const Array times_z = 2.0 * (k + 1.0) * here - z * above;
+    const Array size = abs(times_z), least = abs(z), large = size > least;
+    const Array scale = where(large, least / where(large, size, 1.0), 1.0);
     above = here * scale;
-    here = below * scale;
+    here = where(large, sign(times_z) * sign(z), times_z / z);
     sum = sum * scale + weight * here;
     return scale;
   }
 };
 
-}  // namespace
-
-Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) {
-  if (v < 0 || n_iter < 1)
-    throw ShapeError(fmt::format("bessel_jn: of the orders 0 … {} from the order {} down.", v, n_iter),
-                     "The order v is 0 at least, and n_iter 1.");
-  const SourceScope place(z.where(), "bessel_jn");
-  const Array real = real_operand("bessel_jn", z), given = widened(real);
+// J_0 to J_v of f32 or f64, along a new first axis.
+Array bessel_down_from(const Array& given, std::int64_t v, std::int64_t n_iter) {
   const Array zero = given == 0.0, x = where(zero, 1.0, given);
   const Array one = ones_like(x), none = zeros_like(x);
   using Carry = std::tuple<Array, Array, Array>;
@@ -61,7 +56,28 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) {
     values[k] = where(zero, k == 0 ? 1.0 : 0.0, values[k] * scale);
     scale = scale * scales[k];
   }
-  return convert(stack(values), real.dtype());
+  return stack(values);
+}
+Array bessel_to(const Array& z, std::int64_t v, std::int64_t n_iter) {
+  const auto value = [=](const Array& z) { return bessel_down_from(z, v, n_iter); };
+  // J_k' = (J_(k - 1) - J_(k + 1)) / 2, and J_(-1) = -J_1.
+  const auto rule = [=](const Array& z, const Array& dz) {
+    const Array more = bessel_to(z, v + 1, n_iter), after = slice_in_dim(more, 1, v + 2, 0);
+    const Array before = concatenate({-slice_in_dim(more, 1, 2, 0), slice_in_dim(more, 0, v, 0)}, 0);
+    return std::pair(slice_in_dim(more, 0, v + 1, 0), 0.5 * (before - after) * dz);
+  };
+  return custom_jvp(value, rule)(z);
+}
+
+}  // namespace
+
+Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) {
+  if (v < 0 || n_iter < 1)
+    throw ShapeError(fmt::format("bessel_jn: of the orders 0 … {} from the order {} down.", v, n_iter),
+                     "The order v is 0 at least, and n_iter 1.");
+  const SourceScope place(z.where(), "bessel_jn");
+  const Array real = real_operand("bessel_jn", z);
+  return convert(bessel_to(widened(real), v, n_iter), real.dtype());
 }
 
 Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi, std::int64_t n_max) {
