@@ -239,7 +239,8 @@ Exact fresnel(const Exact& x, int first) {
 Exact owens_t(const Exact& h, const Exact& a) {
   const Exact q = h * h / 2;
   Exact term = exp(-q), passed = term, power = a, sum = 0;
-  for (int j = 0; j < 60 || abs(power) * abs(1 - passed) > tiny; ++j) {
+  const Exact small = boost::multiprecision::ldexp(Exact(1), -160);  // above what 1 - passed is rounded by
+  for (int j = 0; j < 60 || abs(power) * abs(1 - passed) > small; ++j) {
     sum += (j % 2 == 0 ? 1 : -1) * power / (2 * j + 1) * (1 - passed);
     term *= q / (j + 1), passed += term, power *= a * a;
   }
@@ -417,7 +418,20 @@ std::vector<Function> of_several_arguments() {
        .exact = [](const Exact* x) -> Exact { return gamma_part(x[0], x[1], true); },
        .everywhere = false,
        .draws = 0.02});
-  // Of one argument, where their series bears it.
+  add({.name = "betainc",
+       .bound = 4,
+       .homes = {{0.01, 100}, {0.01, 100}, {0, 1}},
+       .ours = OURS_3(sp::betainc),
+       .exact = EXACT_3(beta_part),
+       .everywhere = false,
+       .draws = 0.02});
+  return all;
+}
+
+// Of one argument, where their series bear it.
+std::vector<Function> of_one_in_range() {
+  std::vector<Function> all;
+  const auto add = [&](Function f) { all.push_back(std::move(f)); };
   add({.name = "sici: Si",
        .bound = 4,
        .homes = {{0, 40}},
@@ -467,6 +481,13 @@ std::vector<Function> of_several_arguments() {
        },
        .everywhere = false,
        .draws = 0.3});
+  return all;
+}
+
+// Powers, choices, and what series make of several arguments.
+std::vector<Function> of_several_in_range() {
+  std::vector<Function> all;
+  const auto add = [&](Function f) { all.push_back(std::move(f)); };
   add({.name = "boxcox1p",
        .bound = 4,
        .homes = {{-0.9, 100}, {-10, 10}},
@@ -513,13 +534,6 @@ std::vector<Function> of_several_arguments() {
        .exact = [](const Exact* x) -> Exact { return hypergeometric(x[0], &x[1], x[2], Exact(0.4)); },
        .everywhere = false,
        .draws = 0.02});
-  add({.name = "betainc",
-       .bound = 4,
-       .homes = {{0.01, 100}, {0.01, 100}, {0, 1}},
-       .ours = OURS_3(sp::betainc),
-       .exact = EXACT_3(beta_part),
-       .everywhere = false,
-       .draws = 0.02});
   return all;
 }
 
@@ -527,7 +541,8 @@ std::vector<Function> of_several_arguments() {
 
 std::vector<Function> special_functions() {
   std::vector<Function> all = of_one_argument();
-  for (Function& f : of_several_arguments()) all.push_back(std::move(f));
+  for (auto* more : {of_several_arguments, of_one_in_range, of_several_in_range})
+    for (Function& f : more()) all.push_back(std::move(f));
   return all;
 }
 

@@ -145,7 +145,16 @@ CENTRES = np.array([[-1.0, -0.6], [1.0, -0.7], [0.1, 0.9]])
 
 
 def draw(path, found):
-    with panels(path, [["interpolation", "clusters", "vote"], ["mixture", "transport", "gravity"]], 7.2, 3) as axes:
+    mosaic = [["kernels", "apart", "interpolation"], ["clusters", "vote", "mixture"], ["transport", "ways", "gravity"]]
+    with panels(path, mosaic, 10.6, 2) as axes:
+        across, sums = found["kernels"]
+        for (name, kernel), color in zip(sums.items(), (BLUE, ORANGE, GREEN, PURPLE)):
+            axes["kernels"].plot(across, kernel, color=color, label=name)
+        axes["kernels"].set(xlabel="x", ylabel="mean of k(x, points)")
+        shifts, energies, divergences = found["apart"]
+        axes["apart"].plot(shifts, energies, color=BLUE, label="energy distance")
+        axes["apart"].plot(shifts, divergences, color=ORANGE, label="Sinkhorn's divergence")
+        axes["apart"].set(xlabel="a cloud, and itself moved by", ylabel="how far apart")
         line, x, values, truth = found["interpolation"]
         axes["interpolation"].plot(x, values, ".", color=GREY, markersize=2, label="seen")
         axes["interpolation"].plot(line, truth, color=BLUE, label="true")
@@ -167,6 +176,8 @@ def draw(path, found):
         axes["transport"].plot(*start.T, ".", color=GREY, markersize=3, label="before")
         axes["transport"].plot(*target.T, ".", color=BLUE, markersize=3, label="target")
         axes["transport"].plot(*end.T, ".", color=ORANGE, markersize=3, label="moved")
+        axes["ways"].semilogy(found["ways"], "o-", color=ORANGE, label="Sinkhorn's divergence")
+        axes["ways"].set(xlabel="step of descent", ylabel="to the target")
         for body in range(found["orbits"].shape[1]):
             axes["gravity"].plot(*found["orbits"][:, body].T, linewidth=0.7, color=(BLUE, ORANGE, GREEN)[body % 3])
         axes["gravity"].plot([], [], color=BLUE, label="orbits of 12 bodies")
@@ -191,6 +202,13 @@ def main(picture=None, n=3000, steps=300):
     mixture, losses = tn.jit(lambda *a: fitted(*a, steps))(mixture, points)
     found["mixture"] = side, tn.jit(log_density)(mixture, grid).reshape(60, 60)
 
+    across = tnp.linspace(-3, 3, 200)
+    places, even = tnp.stack([across, tnp.zeros(200)], 1), tnp.full(n, 1 / n)
+    found["kernels"] = across, {name: tn.jit(product, static_argnums=0)(name, places, points, even) for name in KERNELS}
+    few, shifts = points[:n // 10], tnp.linspace(-1.5, 1.5, 21)
+    moves = lambda apart: tn.jit(tn.vmap(lambda by: apart(few, few + tnp.stack([by, 0 * by]))))(shifts)
+    found["apart"] = shifts, moves(energy_distance), moves(sinkhorn_divergence)
+
     start, target = 0.3 * random.normal(keys[3], (n // 5, 2)), clouds(keys[4], n // 5, CENTRES, 0.1)[0]
     slope = tn.jit(tn.value_and_grad(sinkhorn_divergence))
     moved, ways = start, []
@@ -200,6 +218,8 @@ def main(picture=None, n=3000, steps=300):
         moved = moved - 1.5 * len(start) * direction
     found["transport"] = start, moved, target
     ways.append(float(slope(moved, target)[0]))
+
+    found["ways"] = np.array(ways)
 
     bodies = clouds(keys[5], 12, CENTRES, 0.5)[0]
     found["orbits"], energy = tn.jit(lambda *a: orbits(*a, 0.005, 1500))(

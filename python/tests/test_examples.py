@@ -112,7 +112,7 @@ DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
     ("hmc", lambda m, path: m.main(path), ["step, units of x", "probability of acceptance", "sample", "exact"]),
     ("kalman", lambda m, path: m.main(path, 2), ["time, s", "position, m", "error of the position, m", "log-likelihood, nats"]),
     ("ode_fit", lambda m, path: m.main(path, 2), ["time, years", "thousands of animals", "rate / true rate", "step of Adam"]),
-    ("pairs", lambda m, path: m.main(path, 300, 2), ["place", "value", "centre", "log density", "orbits of 12 bodies"]),
+    ("pairs", lambda m, path: m.main(path, 300, 2), ["mean of k(x, points)", "energy distance", "place", "centre", "log density", "step of descent", "orbits of 12 bodies"]),
     ("sequences", lambda m, path: m.main(path, 3, (64, 128)),
      ["step of Adam", "place of the key", "said one step before", "roughness", "length of the sequence"]),
     ("threads_picture", lambda m, path: m.draw(path, DIFFERENCES, (4, 8)),

@@ -14,9 +14,9 @@ namespace tenon {
 // depth of loops; memoised.
 ProgramRef hoist_invariants(const ProgramRef& program);
 
-// Of this, products alone, where all steps multiply with one more often than it takes to make it: before rules choose
-// an order of products, which know one step. `c @ (w @ w)` is `(c @ w) @ w` for one step, and a product with one matrix
-// for many. In regions too; linear as above; memoised.
+// Of this, products of matrices alone, where all steps together multiply more often with one than it takes to make it:
+// before rules choose an order of products, since these look at one step, for which `(c @ w) @ w` is less than
+// `c @ (w @ w)`. In regions too; linear as above; memoised.
 ProgramRef hoist_matrices(const ProgramRef& program);
 
 // Products of few rows that a step makes of its elements and of constants alone (the input of a recurrent cell, by its
