@@ -37,7 +37,7 @@ Array geomspace(const Operand& start, const Operand& stop, const Dim& num = 50, 
 // Of vectors (or numbers) the arrays of their elements at all points of the grid that they span: of x and y two of
 // shape [y, x], as pictures have them, or [x, y] with `matrix_order`; of further vectors further axes. `sparse`: of
 // size 1 along the other axes, to which they broadcast. Throws ShapeError where one has more axes.
-//   const auto grid = meshgrid({linspace(0.f, 1.f, 3), linspace(0.f, 1.f, 2)});   // grid[0]: 0 0.5 1, twice
+//   meshgrid({linspace(0.f, 1.f, 3), linspace(0.f, 1.f, 2)})[0]   // 0 0.5 1, 0 0.5 1
 struct MeshgridOptions {
   bool matrix_order = false, sparse = false;
 };

@@ -58,7 +58,7 @@ struct Histogram {
 // How many of all elements lie in each bin, or the sum of their weights, in the dtype of the edges (that of the weights
 // too, which meets it). A bin has its lower border and not its upper one; the last bin has both. What lies outside, and
 // NaN, is not counted. By halving: log of the bins a element. Derivatives in the weights.
-//   const auto [counts, edges] = histogram(Array{1.f, 2.f, 2.f, 5.f}, 2);   // 3 1, and 1 3 5
+//   histogram(Array{1.f, 2.f, 2.f, 5.f}, 2)   // 3 1, 1 3 5
 Histogram histogram(const Operand& x, const Bins& bins = 10, const HistogramOptions& options = {});
 
 // The same of points [n, axes], with bins for each axis: counts [bins…], i32 or of the weights' dtype (by `density` of

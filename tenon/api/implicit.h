@@ -54,12 +54,13 @@ FlatSolver flat_solver(std::string_view op, std::string_view what, Solve& solve,
 // those of the equation in what f captures, by the implicit function theorem, at any order; neither those of solve,
 // which may be any loop, nor in the guess. tangent_solve(g, y) returns the x with g(x) = y for g, f linearised at the
 // root: for one number y / g(1.0), else a linear solver, custom_linear_solve() among them.
-//   Array root = tn::custom_root([&](Array x) { return x * x - a; }, Array(1.0),
+//   Array root = tn::custom_root([](Array x) { return x * x - 2.0; }, Array(1.0),
 //                                [](auto f, Array x) {
 //                                  return tn::while_loop([&](Array v) { return tn::abs(f(v)) > 1e-14; },
 //                                                        [&](Array v) { return v - f(v) / (2.0 * v); }, x);
 //                                },
 //                                [](auto g, Array y) { return y / g(Array(1.0)); });
+//   root   // √2 = 1.414214
 // f and solve return trees like the guess, of real or complex arrays. Throws TreeError, ShapeError or DTypeError where
 // they do not.
 template <class F, class Guess, class Solve, class TangentSolve>

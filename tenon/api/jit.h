@@ -495,7 +495,7 @@ class UnderContext {
 // has by reference must live as long as what jit returns, as with every C++ lambda. Of what it captures the trace keeps
 // what it was when f was called: arrays that change between calls are arguments, or references (make_ref).
 //
-//   auto step = tn::jit([](Params p, Array x) { … return p; }, {.donate = {0}});
+//   auto step = tn::jit([](Params p, Array x) { p.w += x; return p; }, {.donate = {0}});
 //   params = step(params, x);   // in place
 template <class F>
 Jitted<F> jit(F f, JitOptions options = {}, const Source& where = std::source_location::current()) {

@@ -64,7 +64,7 @@ Array svdvals(const Operand& a);
 
 // a = z·t·zᴴ, a: [..., n, n], t upper triangular, z unitary. Real a has a real t with blocks of two rows on its
 // diagonal for conjugate pairs; `complex` makes it complex before. No derivatives: a DifferentiationError.
-//   linalg::schur(a).t
+//   linalg::schur(Array{{2.f, 0.f}, {0.f, 3.f}}).t   // 2 0, 0 3
 struct SchurOptions {
   bool complex = false;
 };
@@ -260,7 +260,7 @@ Array sqrtm(const Operand& a);
 // n]. By Schur's form, square roots until it is near 1, and Padé's approximant in partial fractions (Al-Mohy and Higham
 // 2012). Of a near 1 each element is exact to roundings of a - 1. NaN where a is singular. Derivatives where no
 // eigenvalue is real and negative: there log jumps.
-//   tn::real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
+//   real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
 Array logm(const Operand& a);
 
 // The function of a: [..., n, n] that is f of its eigenvalues, which f takes as a complex array [..., n] and gives

@@ -227,8 +227,10 @@ Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options 
 
 // Several carries: body takes them all, returns the next of the first, and changes the others in place; so does the
 // loop, when it ends.
-//   Array end = tn::while_loop([](Array x, auto&) { return x < 100.f; },
-//                              [](Array x, auto& path) { path.push(x); return x * 2.f; }, x, path);
+//   tn::List<Array> path;
+//   Array end = tn::while_loop([](Array x, auto&) { return x < 10.f; },
+//                              [](Array x, auto& path) { path.push(x); return x * 2.f; }, Array(3.f), path);
+//   path.stack()   // 3 6
 template <class Cond, class Body, class Carry, class... Others>
   requires(sizeof...(Others) > 0)
 Carry while_loop(Cond cond, Body body, const Carry& init, const std::tuple<Others&...>& others,
@@ -338,7 +340,8 @@ auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) 
 // branches[index](args…) for one integer; an index outside takes the nearest branch. Only the branch taken runs. Throws
 // ShapeError or DTypeError where the index is not one integer, TreeError where the branches' results differ as trees.
 //
-//   y = tn::switch_case(i, std::tuple([](Array x) { return sin(x); }, [](Array x) { return x * x; }), x);
+//   tn::switch_case(1, std::tuple([](Array x) { return tn::sin(x); }, [](Array x) { return x * x; }),
+//                   Array(3.f))   // 9
 template <class First, class... More, class... Args>
 auto switch_case(const Operand& index, std::tuple<First, More...> branches, const Args&... args) {
   const SourceScope place(index.where(), "switch_case");
@@ -380,7 +383,7 @@ struct AssociativeScanOptions {
 // operations differs from a loop's, and so do roundings. Throws ShapeError where the axis is missing or symbolic, where
 // its sizes differ, or where f changes a shape.
 //
-//   auto sums = tn::associative_scan([](Array a, Array b) { return a + b; }, x);
+//   tn::associative_scan([](Array a, Array b) { return a + b; }, Array{1.f, 2.f, 3.f})   // 1 3 6
 template <class F, class Xs>
 Xs associative_scan(F f, const Xs& xs, AssociativeScanOptions options = {},
                     const Source& where = std::source_location::current()) {

@@ -63,7 +63,7 @@ Array log_softmax(const Operand& x, const Axes& axes, const Operand& counted);
 
 // log Σ weights·exp(x) of the elements where `counted` holds, without overflow. Real sums below 0 have no logarithm:
 // NaN. Of no elements -inf.
-//   nn::logsumexp(Array{0.f, 0.f}, {}, {.weights = 2.f})   // log 4
+//   nn::logsumexp(Array{0.f, 0.f}, {}, {.weights = 2.f})   // log 4 = 1.386294
 struct LogSumExpOptions {
   std::optional<Array> weights = {}, counted = {};  // that broadcast to x
 };

@@ -81,7 +81,7 @@ Array multinomial(const Operand& key, const Operand& n, const Operand& p, const 
 // Normal vectors [..., n] of mean [..., n] and covariance [..., n, n], by the factor of the covariance that is named:
 // `cholesky` where it is positive definite, the others where it has no negative eigenvalues. `shape` is that of the
 // vectors' batch. Derivatives in both.
-//   random::multivariate_normal(random::key(0), Array{1.f, 2.f}, eye(2), Shape{100})
+//   random::multivariate_normal(random::key(0), Array{1.f, 2.f}, eye(2), {.shape = Shape{100}})
 enum class Factor : std::uint8_t { cholesky, eigh, svd };
 struct MultivariateNormalOptions {
   MaybeShape shape = {};

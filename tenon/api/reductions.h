@@ -17,8 +17,9 @@ namespace tenon {
 
 // Elements count where `where` holds (bool, broadcasts to x; all, where it is not given); the result is combined with
 // `initial`, a number. Elements become `dtype` first, in which they are then reduced.
-//   sum(x, -1, {.where = x > 0})
-//   sum(x, {}, {.dtype = DType::f64})   // f32 added up in f64
+//   const Array x{{1.f, -2.f}, {3.f, 4.f}};
+//   sum(x, -1, {.where = x > 0})   // 1 7
+//   sum(x, {}, {.dtype = DType::f64})   // f32 added up in f64 = 6
 struct ReduceOptions {
   MaybeArray where = {}, initial = {};
   std::optional<DType> dtype = {};
@@ -28,7 +29,7 @@ Array prod(const Operand& x, const Axes& axes, const ReduceOptions& options);
 Array any(const Operand& x, const Axes& axes, const ReduceOptions& options);
 // Complex numbers too, by real parts and then imaginary ones. With `where`, or of no elements, an initial value is
 // needed: else a ShapeError.
-//   amax(x, 0, {.where = valid, .initial = 0})
+//   amax(Array{1.f, 9.f}, 0, {.where = Array{true, false}, .initial = 0})   // 1
 Array amax(const Operand& x, const Axes& axes, const ReduceOptions& options);
 Array amin(const Operand& x, const Axes& axes, const ReduceOptions& options);
 

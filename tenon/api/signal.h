@@ -52,7 +52,7 @@ struct DetrendOptions {
   std::vector<std::int64_t> breaks = {};  // where another straight line begins
 };
 // x without its trend along an axis. Throws ShapeError where a break lies outside of the axis.
-//   signal::detrend(Array{1.f, 2.f, 4.f})   // 0.1667 -0.3333 0.1667
+//   signal::detrend(Array{1.f, 2.f, 4.f})   // 0.1666667 -0.3333333 0.1666667
 Array detrend(const Operand& x, const DetrendOptions& options = {});
 
 // sin²(πi/n) of i < n, one period: Hann's window. 1 of n = 1.
@@ -87,7 +87,7 @@ struct Spectrum {
 // corrected for the bias that a median of so many numbers has. Without elements: zeros.
 Spectrum csd(const Operand& x, const Operand& y, const SpectrumOptions& options = {});
 // csd of x and itself: real.
-//   signal::welch(x, {{.segment = 256}})
+//   signal::welch(ones({512}), {{.segment = 256}})
 Spectrum welch(const Operand& x, const SpectrumOptions& options = {});
 
 // What stands before and behind a signal, half a segment each: nothing; zeros; its mirror image about the end, turned
@@ -103,7 +103,7 @@ struct Stft {
 };
 // Transforms of segments, in the place of the axis, with the segments' times as a last axis; divided by the sum of the
 // window.
-//   const auto [frequencies, times, values] = signal::stft(x, options);   // options.segment = 64
+//   const auto [frequencies, times, values] = signal::stft(ones({512}));
 Stft stft(const Operand& x, const StftOptions& options = {});
 
 struct IstftOptions {

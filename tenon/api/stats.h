@@ -1,7 +1,7 @@
 // Distributions of probability: densities, distribution functions and quantiles, element by element.
 //
-//   stats::norm.logpdf(x, mean, deviation)
-//   stats::gamma.cdf(x, a, 0, scale)
+//   stats::norm.logpdf(0.0)   // -0.9189385
+//   stats::gamma.cdf(4.0, 1.0, 0.0, 2.0)   // 1 - exp(-2) = 0.8646647
 //
 // Operands are as those of special functions (tenon/api/special.h): real, of any shape; they promote and broadcast.
 // Location and scale come after the distribution's own parameters, and may be left out: of a variate x, the standard

@@ -56,7 +56,7 @@ auto of_all_elements(const F& f) {
 }  // namespace api_detail
 
 // The same of any associative function of two numbers, beginning with `init`. Derivatives are those of f.
-//   reduce_window([](Array a, Array b) { return tn::logaddexp(a, b); }, x, -inf, {3})
+//   reduce_window([](Array a, Array b) { return tn::logaddexp(a, b); }, x, -INFINITY, {3})
 template <class F>
   requires std::is_invocable_r_v<Array, const F&, const Array&, const Array&>
 Array reduce_window(const F& f, const Operand& x, const Operand& init, const std::vector<std::int64_t>& window,

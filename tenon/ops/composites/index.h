@@ -38,13 +38,12 @@ struct Ellipsis {};
 inline constexpr Ellipsis ellipsis;  // as many whole axes as are left
 
 // What an index says of an axis (a mask: of as many axes as it has). Axes behind the last part stay whole.
-//   a number     the element there; the axis goes. Outside: a ShapeError.
-//   an array     of integers: elements along the axis. Arrays broadcast together, numbers beside them are arrays too,
-//   and
-//                their common axes take the place of the axes that they index, or come first where those do not lie
-//                side by side. Outside: moved inside when read, left out when written, unless a mode is given.
-//   a mask       of bool: the elements where it holds, in row-major order; data decide how many. One bool makes an axis
-//                in front, of size 1 or, where it is false, 0.
+// - a number: the element there; the axis goes. Outside: a ShapeError.
+// - an array of integers: elements along the axis. Arrays broadcast together, numbers beside them are arrays too, and
+// their common axes take the place of the axes that they index, or come first where those do not lie side by side.
+// Outside: moved inside when read, left out when written, unless a mode is given.
+// - a mask, of bool: the elements where it holds, in row-major order; data decide how many. One bool makes an axis in
+// front, of size 1 or, where it is false, 0.
 class IndexPart {
  public:
   using Form = std::variant<All, NewAxis, Ellipsis, Slice, Window, Dim, Array>;

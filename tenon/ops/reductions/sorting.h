@@ -34,7 +34,7 @@ Array argsort(const Operand& x, std::int64_t axis = -1, const SortOptions& optio
 // Several arrays of one shape, all in the order of the first `keys` of them: by the first, where that is equal by the
 // second, and so on. Throws ShapeError where shapes differ or there are not so many arrays.
 //
-//   sort_together({ages, names})[1]   // names, the youngest first
+//   sort_together({Array{30, 20, 20}, Array{1, 2, 3}})[1]   // 2 3 1
 std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t keys = 1, std::int64_t axis = -1,
                                  const SortOptions& options = {},
                                  const Source& where = std::source_location::current());
@@ -49,7 +49,7 @@ inline std::vector<Array> sort_together(std::initializer_list<Array> operands, s
 // complex numbers (DTypeError: sort them). Throws ShapeError where k is negative or more than there are. Derivatives as
 // those of sort.
 //
-//   auto [values, indices] = top_k(Array{3.f, 1.f, 2.f}, 2);   // 3 2 at 0 2
+//   top_k(Array{3.f, 1.f, 2.f}, 2)   // 3 2, 0 2
 struct TopK {
   Array values, indices;
 };

@@ -1,5 +1,5 @@
 // Collectives: what the lanes of a vmap tell each other, along the name that it gives to their axis.
-//   vmap([](Array x) { return x / psum(x, "i"); }, {.axis_name = "i"})(xs)
+//   tn::vmap([](Array x) { return x / tn::psum(x, "i"); }, {.axis_name = "i"})(Array{1.f, 3.f})   // 0.25 0.75
 // All are made of one op, which a lane is given the values of all lanes by. A derivative that is taken inside of a lane
 // sums cotangents over the lanes, as JAX does: that of psum is psum.
 #pragma once

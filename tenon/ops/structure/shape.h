@@ -58,12 +58,13 @@ Array size_as_array(const Dim& size, DType dtype);
 // the number is when the program runs; ShapeError where that is negative, or where it differs among the lanes of vmap.
 // DTypeError for what is no single integer.
 //
-//   const Dim n = tn::array_as_size(tn::count_nonzero(x > 0));
-//   const Array head = x(tn::slice(n));
+//   const Array x{3.f, 1.f, -2.f};
+//   const tn::Dim n = tn::array_as_size(tn::count_nonzero(x > 0));
+//   x(tn::slice(n))   // 3 1
 Dim array_as_size(const Operand& number);
 // The same of a number that may be negative, for slice(): there it counts from the end of the axis then.
 //
-//   const Array tail = x(tn::slice(tn::array_as_bound(-n), {}));
+//   Array{1, 2, 3}(tn::slice(tn::array_as_bound(Array(-2)), {}))   // 2 3
 Dim array_as_bound(const Operand& number);
 Array full(const Shape& shape, const Operand& value);
 Array zeros(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
