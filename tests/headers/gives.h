@@ -28,7 +28,7 @@ std::vector<Number> numbers(const T& result) {
 
 // Comments say numbers with up to 7 digits. NaN is NaN, and infinities are themselves.
 inline bool is_near(double x, double said, double size) {
-  return std::isfinite(said) ? std::abs(x - said) <= (size == 0 ? 1e-6 : 1e-5 * size)
+  return std::isfinite(said) ? std::abs(x - said) <= (size > 0 ? 1e-5 * size : 1e-6)
                              : x == said || (x != x && said != said);
 }
 

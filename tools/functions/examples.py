@@ -50,7 +50,7 @@ def _number(text):
         return WORDS[text.lower()]
     if re.fullmatch(REAL, text):
         return text
-    match = re.fullmatch(rf"({REAL}(?=[-+i]))?([-+]?(?:[\d.]+(?:e[-+]?\d+)?)?)i", text) or re.fullmatch(r"()([-+]?)i", text)
+    match = re.fullmatch(rf"({REAL}(?=[-+]))?([-+]?(?:[\d.]+(?:e[-+]?\d+)?)?)i", text)
     if not match:
         return None
     imaginary = match[2] if re.search(r"\d", match[2]) else match[2] + "1"
