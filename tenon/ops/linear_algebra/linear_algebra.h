@@ -38,6 +38,7 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
 Array solve(const Operand& a, const Operand& b);
 
 // The inverse: solve(a, eye(n)) of each matrix. a: [..., n, n]. solve(a, b) is faster and more accurate than inv(a)·b.
+//   inv(Array{{2.f, 0.f}, {0.f, 4.f}})   // 0.5 0, 0 0.25
 Array inv(const Operand& a);
 
 }  // namespace tenon

@@ -29,6 +29,7 @@ struct SortOptions {
 Array sort(const Operand& x, std::int64_t axis = -1, const SortOptions& options = {});
 
 // Where the elements in order are, i32 of x's shape: take_along_axis(x, argsort(x), -1) is sort(x).
+//   argsort(Array{3.f, 1.f, 2.f})   // 1 2 0
 Array argsort(const Operand& x, std::int64_t axis = -1, const SortOptions& options = {});
 
 // Several arrays of one shape, all in the order of the first `keys` of them: by the first, where that is equal by the
@@ -71,6 +72,7 @@ struct InOrder {
 std::optional<InOrder> in_order(const Eqn& eqn);
 
 // Of elements in order along the last axis whether each differs from the one before, as the first one does.
+//   starts_of_runs(Array{1, 1, 2})   // true false true
 Array starts_of_runs(const Array& ordered);
 
 }  // namespace tenon
