@@ -75,6 +75,7 @@ struct HistogramOfAxes {
 HistogramOfAxes histogramdd(const Operand& points, std::span<const Bins> bins, const HistogramddOptions& options = {});
 HistogramOfAxes histogramdd(const Operand& points, const Bins& bins = 10, const HistogramddOptions& options = {});
 // Of the points (x, y): counts [bins of x, bins of y].
+//   histogram2d(Array{0.f, 1.f}, Array{0.f, 1.f}, 2).counts   // 1 0, 0 1
 HistogramOfAxes histogram2d(const Operand& x, const Operand& y, const Bins& bins = 10,
                             const HistogramddOptions& options = {});
 

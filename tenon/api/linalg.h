@@ -82,17 +82,21 @@ struct LuFactors {
 };
 LuFactors lu_factor(const Operand& a);
 // a = p·l·u, l: [..., m, k], u: [..., k, n], k = min(m, n), p a matrix of zeros and ones.
+//   linalg::lu(Array{{1.f, 2.f}, {4.f, 4.f}}).u   // {{4, 4}, {0, 1}}
 struct Lu {
   Array p, l, u;
 };
 Lu lu(const Operand& a);
 // x with a·x = b by the factors and pivots of a, or aᵀ·x = b (transpose), aᴴ·x = b (and conjugate). b: [n], or [..., n,
 // k]; the axes before broadcast.
+//   const auto [factors, pivots, permutation] = linalg::lu_factor(Array{{1.f, 2.f}, {4.f, 4.f}});
+//   linalg::lu_solve(factors, pivots, Array{3.f, 8.f})   // 1 1
 struct LuSolveOptions {
   bool transpose = false, conjugate = false;
 };
 Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options = {});
 // The order of so many rows after pivots: [..., k] exchanged them, one after the other: [..., rows], i32.
+//   linalg::lu_pivots_to_permutation(Array{1, 1}, 2)   // 1 0
 Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows);
 
 // The determinant [...] of a: [..., n, n]. Its first derivatives are right for any matrix, those of higher order where
@@ -101,6 +105,7 @@ Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows);
 Array det(const Operand& a);
 // Its sign (of complex numbers on the unit circle), and the logarithm of its absolute value, real: nothing overflows.
 // Of a singular matrix 0 and -inf, whose derivatives are not finite.
+//   linalg::slogdet(Array{{1.f, 2.f}, {3.f, 4.f}})   // -1, 0.6931472
 struct Slogdet {
   Array sign, logabsdet;
 };
@@ -125,6 +130,7 @@ PivotedQr pivoted_qr(const Operand& a, const QrOptions& options = {});
 
 // LAPACK's own results: r and below its diagonal vectors v (whose first element is 1) of reflections 1 - τ·v·vᴴ, whose
 // product is q. h: [..., m, n]; taus: [..., min(m, n)].
+//   linalg::geqrf(Array{{3.f}, {4.f}})   // {{-5}, {0.5}}, 1.6
 struct Reflections {
   Array h, taus;
 };
@@ -141,6 +147,7 @@ Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const Ormqr
 
 // a = q·h·qᴴ of a: [..., n, n], h zero below the diagonal under the main one; gehrd: LAPACK's own results, taus: [...,
 // n - 1]. No derivatives: a DifferentiationError.
+//   linalg::hessenberg(Array{{1.f, 2.f}, {3.f, 4.f}}).h   // {{1, 2}, {3, 4}}
 struct Hessenberg {
   Array h, q;
 };
@@ -237,6 +244,7 @@ Array cond(const Operand& a, MatrixNorm ord = MatrixNorm::two);
 Array matrix_power(const Operand& a, std::int64_t n);
 // The product of several matrices, in the order that takes the fewest multiplications; the first may be a row, the last
 // a column. Finding it takes time that grows as the cube of their number.
+//   linalg::multi_dot({Array{{1.f, 2.f}}, Array{{1.f}, {1.f}}, Array{{2.f}}})   // 6
 Array multi_dot(const Arrays& factors, const Source& where = std::source_location::current());
 
 // a = u·p, or p·u where `left`: columns or rows of u orthonormal, p Hermitian without negative eigenvalues. a: [..., m,

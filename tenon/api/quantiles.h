@@ -45,6 +45,7 @@ struct QuantileOptions {
 //   quantile(Array{1.f, 2.f}, 0.5f, {}, {.method = QuantileMethod::lower})   // 1
 Array quantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 // Of q / 100.
+//   percentile(Array{1.f, 2.f, 4.f}, 50.f)   // 2
 Array percentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 // The middle of the elements in order, the mean of both where there are two.
 //   median(Array{3.f, 1.f, 2.f})   // 2

@@ -33,6 +33,7 @@ Array convolve(const Operand& a, const Operand& b, const SignalOptions& options 
 //   signal::correlate(Array{1.f, 2.f, 3.f}, Array{0.f, 1.f})   // 1 2 3 0
 Array correlate(const Operand& a, const Operand& b, const SignalOptions& options = {});
 // The same of matrices.
+//   signal::convolve2d(Array{{1.f, 2.f}}, Array{{1.f, 1.f}})   // 1 3 2
 Array convolve2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
 Array correlate2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
 
@@ -56,6 +57,7 @@ struct DetrendOptions {
 Array detrend(const Operand& x, const DetrendOptions& options = {});
 
 // sin²(πi/n) of i < n, one period: Hann's window. 1 of n = 1.
+//   signal::hann(4)   // 0 0.5 1 0.5
 Array hann(std::int64_t n, DType dtype = DType::f32);
 
 // Segments of `segment` samples (256, or as many as the window has; no more than there are), each `overlap` samples

@@ -155,7 +155,8 @@ Array operator<=(const Operand& x, const Operand& y);
 Array operator>(const Operand& x, const Operand& y);
 Array operator>=(const Operand& x, const Operand& y);
 
-// if_true where the condition holds, else if_false; all three broadcast. The condition is bool.
+// if_true where the condition holds, else if_false; all three broadcast. The condition is bool: others are a
+// DTypeError.
 //   where(Array{true, false}, Array{1, 2}, 0)   // 1 0
 Array where(const Operand& condition, const Operand& if_true, const Operand& if_false);
 // The value limited to [low, high]; all three broadcast.

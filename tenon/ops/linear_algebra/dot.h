@@ -15,6 +15,7 @@ namespace tenon {
 // library multiply the narrow numbers as they are, but floats of 8 bits as bf16, which holds them; of such and another
 // float the result has the dtype with the larger numbers. Throws ShapeError where axes do not fit, DTypeError where
 // `preferred` has no place for what is summed: integers for floats, real numbers for complex ones.
+//   dot_general(Array{{1, 2}, {3, 4}}, Array{1, 10}, {.contract_a = {0}, .contract_b = {0}})   // 31 42
 struct DotAxes {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b;
 };
@@ -39,7 +40,7 @@ DType summed_in(std::string_view function, DType factors, DType preferred);
 // Of two vectors the inner product, Σ aᵢ bᵢ; else matmul. dtypes as of dot_general.
 //   dot(Array{1, 2}, Array{3, 4})   // 11
 Array dot(const Operand& a, const Operand& b);
-// aᵢ bⱼ of two vectors, [n, m].
+// aᵢ bⱼ: of two vectors [n, m], of other arrays the axes of a and then those of b.
 //   outer(Array{1, 2}, Array{3, 4})   // 3 4, 6 8
 Array outer(const Operand& a, const Operand& b);
 // The vector product of vectors of 3 along the last axis; others broadcast. Other axes: tenon/api/vectors.h.

@@ -70,7 +70,7 @@ template <std::same_as<Axes> A>
 Array min(const Operand& x, const A& axes) {
   return amin(x, axes);
 }
-// Whether any element is true: of bool; of numbers whether any is not 0.
+// Whether any element is true: of bool: others are a DTypeError (x != 0).
 //   any(Array{{true, false}, {false, false}}, 1)   // true false
 Array any(const Operand& x, const Axes& axes = {});
 // Whether all elements are true, all(x == y); and, in an index, the whole of an axis: x(all, 0).
