@@ -21,6 +21,7 @@ struct SpacedOptions {
 //   linspace(0.f, 1.f, 5)   // 0 0.25 0.5 0.75 1
 Array linspace(const Operand& start, const Operand& stop, const Dim& num = 50, const SpacedOptions& options = {});
 // The same and the step between them: NaN where there is no second number.
+//   linspace_and_step(0.f, 1.f, 3)   // 0 0.5 1, 0.5
 struct SpacedNumbers {
   Array numbers, step;
 };

@@ -502,7 +502,8 @@ Jitted<F> jit(F f, JitOptions options = {}, const Source& where = std::source_lo
   return Jitted<F>(std::move(f), std::move(options), where);
 }
 
-// The Program that a function is at these arguments: std::cout << tn::trace(f)(x).
+// The Program that a function is at these arguments, to be printed or read.
+//   const auto program = tn::trace([](Array x) { return x * x; })(Array(2.f));
 template <class F>
 auto trace(F f) {
   return [f](const auto&... args) mutable {

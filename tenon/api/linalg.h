@@ -155,6 +155,7 @@ Hessenberg hessenberg(const Operand& a);
 Reflections gehrd(const Operand& a);
 // The real tridiagonal form of the Hermitian matrix that a triangle of a: [..., n, n] stands for: its diagonal [..., n]
 // and the one beside it [..., n - 1]; h and taus as LAPACK gives them. No derivatives.
+//   linalg::tridiagonal(Array{{1.f, 2.f}, {2.f, 4.f}}).diagonal   // 1 4
 struct TridiagonalOptions {
   bool lower = true;
 };

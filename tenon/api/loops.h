@@ -119,6 +119,7 @@ struct BranchCall : Flattened<F, Args...> {
 // For ScanOptions::checkpoint. Reverse mode keeps the carry of every k-th step, and no more: it runs k steps at a time
 // again, recording them. k near the square root of the number of steps needs the least memory. Throws ShapeError where
 // k is less than 1.
+//   tn::every(10)
 template <class K>
 Checkpoints every(K k) {
   static_assert(std::integral<K> && !std::same_as<K, bool>, "every: the number of steps between carries is an integer");
@@ -126,6 +127,7 @@ Checkpoints every(K k) {
 }
 // Reverse mode keeps n carries and what n steps record, whatever the number of steps, T, and runs steps again: few
 // times each, r for T <= n·(n+r)!/(n!·r!). Throws ShapeError where n is less than 1.
+//   tn::binomial(3)
 template <class N>
 Checkpoints binomial(N n) {
   static_assert(std::integral<N> && !std::same_as<N, bool>,
@@ -145,6 +147,8 @@ struct ScanOptions {
 };
 
 // f: (carry, x) -> std::pair(carry, y), for each x along axis 0 of the leaves of xs. Returns {final carry, ys stacked}.
+//   const auto sums = [](Array c, Array x) { return std::pair(c + x, c * x); };
+//   tn::scan(sums, Array(0.f), Array{1.f, 2.f, 3.f})   // 6, 0 2 9
 template <class F, class Carry, class Xs>
 auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
           const Source& where = std::source_location::current()) {
@@ -188,6 +192,7 @@ auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
 }
 
 // f of each element along axis 0, results stacked.
+//   tn::map([](Array row) { return tn::sum(row); }, Array{{1.f, 2.f}, {3.f, 4.f}})   // 3 7
 template <class F, class Xs>
 auto map(F f, const Xs& xs, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "map");
@@ -204,6 +209,7 @@ struct WhileOptions {
 // body while cond holds; both take the carry. An array of the carry keeps its dtype, and its shape but for sizes that
 // data decide in the body, compress(x, x > mean(x)): each step has those of the step before. So do those of scan and
 // fori_loop, and the results of branches.
+//   tn::while_loop([](Array x) { return x < 100.f; }, [](Array x) { return x * 2.f; }, Array(3.f))   // 192
 template <class Cond, class Body, class Carry>
 Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options = {},
                  const Source& where = std::source_location::current()) {
@@ -269,6 +275,7 @@ struct ForiOptions {
 
 // body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
 // where one of them is i64 or does not fit.
+//   tn::fori_loop(0, 4, [](Array i, Array c) { return c + i; }, Array(10))   // 16
 template <class Body, class Carry>
 Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& start, ForiOptions options = {},
                 const Source& where = std::source_location::current()) {
@@ -320,6 +327,7 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
 // with a predicate a lane both are computed in all lanes: an infinite derivative of what a lane does not take does not
 // reach its gradient, but what is infinite there itself does where a product sums it over lanes that share the other
 // factor.
+//   tn::cond(Array(true), [](Array x) { return x + 1; }, [](Array x) { return -x; }, Array(5))   // 6
 template <class T, class F, class... Args>
 auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) {
   const SourceScope place(predicate.where(), "cond");

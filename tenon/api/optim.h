@@ -71,6 +71,7 @@ class Optimizer {
 };
 
 // params + updates, each leaf in its dtype.
+//   apply_updates(Array{1, 2}, Array{0.5f, -1.f})   // 1 1
 Arrays apply_updates_flat(std::span<const Array> params, std::span<const Array> updates);
 template <class T>
 T apply_updates(const T& params, const T& updates, const Source& where = std::source_location::current()) {
@@ -89,12 +90,18 @@ Array global_norm(const tree::View& updates);
 Optimizer chain(std::vector<Optimizer> parts);
 
 // The updates times a number, or by a learning rate: times -rate.
+//   const auto rule = optim::scale_by_learning_rate(0.5f);
+//   rule.update(Array{4.f}, rule.init(Array{1.f}), Array{1.f}).first   // -2
 Optimizer scale(const Array& factor);
 Optimizer scale_by_learning_rate(LearningRate rate);
 // Limited to [-most, most]; made shorter where they are longer than `most` together.
+//   const auto rule = optim::clip(1.f);
+//   rule.update(Array{4.f, 0.5f}, rule.init(Array{0.f, 0.f}), Array{0.f, 0.f}).first   // 1 0.5
 Optimizer clip(const Array& most);
 Optimizer clip_by_global_norm(const Array& most);
 // Plus the parameters times a number.
+//   const auto rule = optim::add_decayed_weights(0.1f);
+//   rule.update(Array{4.f}, rule.init(Array{10.f}), Array{10.f}).first   // 5
 Optimizer add_decayed_weights(const Array& weight_decay);
 
 // Steps against the gradient; with `momentum` against a decaying sum of gradients (Polyak 1964; Nesterov 1983).
@@ -106,18 +113,24 @@ struct SgdOptions {
 };
 Optimizer sgd(LearningRate rate, const SgdOptions& options = {});
 // Adam (Kingma and Ba 2015); with decoupled decay of weights AdamW (Loshchilov and Hutter 2019).
+//   const auto rule = optim::adam(1e-3f);
+//   rule.update(Array{4.f, -9.f}, rule.init(Array{1.f, 1.f}), Array{1.f, 1.f}).first   // -0.001 0.001
 struct AdamOptions {
   Array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
 };
 Optimizer adam(LearningRate rate, const AdamOptions& options = {});
 Optimizer adamw(LearningRate rate, const Array& weight_decay = 1e-4, const AdamOptions& options = {});
 // The sign of a mean of gradients (Chen et al. 2023).
+//   const auto rule = optim::lion(0.1f, {.weight_decay = 0.f});
+//   rule.update(Array{4.f, -9.f}, rule.init(Array{1.f, 1.f}), Array{1.f, 1.f}).first   // -0.1 0.1
 struct LionOptions {
   Array b1 = 0.9, b2 = 0.99, weight_decay = 1e-3;
 };
 Optimizer lion(LearningRate rate, const LionOptions& options = {});
 // Gradients over the root of a decaying mean of their squares (Tieleman and Hinton 2012), and of their sum (Duchi,
 // Hazan and Singer 2011).
+//   const auto rule = optim::rmsprop(0.1f, {.decay = 0.75f});
+//   rule.update(Array{4.f, -9.f}, rule.init(Array{1.f, 1.f}), Array{1.f, 1.f}).first   // -0.2 0.2
 struct RmspropOptions {
   Array decay = 0.9, eps = 1e-8;
   std::optional<Array> momentum = {};

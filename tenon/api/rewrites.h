@@ -89,6 +89,7 @@ class Rewrites {
 RuleRef library_rule(std::string_view name);
 
 // A line a rule of the library: its name, exactness, and how often it was applied in this process and in what time.
+//   const std::string rules = tn::list_rules();
 std::string list_rules();
 
 namespace api_detail {

@@ -87,6 +87,7 @@ struct Spectrum {
 // The average over segments of conj(X) Y, of their transforms X and Y (Welch 1967): [frequencies] in the place of the
 // axis. x and y broadcast but for the axis, along which the shorter one is followed by zeros. By the median it is
 // corrected for the bias that a median of so many numbers has. Without elements: zeros.
+//   signal::csd(ones({512}), ones({512}), {{.segment = 256}})
 Spectrum csd(const Operand& x, const Operand& y, const SpectrumOptions& options = {});
 // csd of x and itself: real.
 //   signal::welch(ones({512}), {{.segment = 256}})

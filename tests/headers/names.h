@@ -1,8 +1,11 @@
 // What examples in comments of public headers name and do not define, for each header.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <iostream>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -34,6 +37,18 @@ namespace names_of::api_implicit {
 inline const Array a{{2.0, 1.0}, {1.0, 3.0}}, b{1.0, 2.0};
 inline constexpr auto conjugate_gradients = [](auto matvec, const Array& b) { return tn::linalg::cg(matvec, b); };
 }  // namespace names_of::api_implicit
+
+namespace names_of::api_files {
+struct Params {
+  Array w, b;
+};
+inline const Params params{Array{1.f, 2.f}, 3.f};
+inline const std::string file = testing::TempDir() + "tenon_headers.npz";
+}  // namespace names_of::api_files
+
+namespace names_of::api_tables {
+inline const std::string file = testing::TempDir() + "tenon_headers.csv";
+}  // namespace names_of::api_tables
 
 namespace names_of::api_jit {
 struct Params {

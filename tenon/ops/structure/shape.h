@@ -37,6 +37,7 @@ void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()
 //   slice(arange(6), {1}, {6}, {2})   // 1 3 5
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride = {});
 // The same where start and limit are known to lie inside, whatever the sizes are.
+//   slice_inside(arange(6), {1}, {5}, {1})   // 1 2 3 4
 Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride);
 // The same on one axis, the others whole.
 //   slice_in_dim(Array{{1, 2, 3}, {4, 5, 6}}, 0, 2, 1)   // 1 2, 4 5
@@ -83,6 +84,7 @@ Array arange(const Dim& n, DType dtype = DType::i32, const Source& where = std::
 //   size_as_array(Array{1, 2, 3}.shape()[0])   // 3
 Array size_as_array(const Dim& size, const Source& where = std::source_location::current());
 // The same in another dtype.
+//   size_as_array(3, DType::f32) / 2   // 1.5
 Array size_as_array(const Dim& size, DType dtype);
 // The other way round: a whole number, of what data say too, as a size. Under jit, arrays of that size are as large as
 // the number is when the program runs; ShapeError where that is negative, or where it differs among the lanes of vmap.
