@@ -203,6 +203,8 @@ bool allclose(const Array& a, const Array& b, double rtol = 1e-5, double atol = 
 // Elements as NumPy prints them, then the type: "[[1, 0.33333333], [3, 4]] f64[2,2]"; long axes are cut in the middle.
 // Never throws: of a traced array the type is shown, "<f32[3]>"; "<leaked array>" and "<donated array>" say why there
 // is nothing to show.
+//   std::ostringstream out;
+//   out << Array{1, 2};
 std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace tenon

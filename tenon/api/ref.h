@@ -95,6 +95,9 @@ class Ref {
 };
 
 // A reference to a copy of x: x stays as it is.
+//   tn::Ref r = tn::make_ref(Array{1, 2});
+//   r[0] += 3;
+//   r.freeze()   // 4 2
 Ref make_ref(const Operand& x);
 
 namespace api_detail {

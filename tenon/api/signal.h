@@ -122,6 +122,13 @@ struct Signal {
 };
 // The signal whose `stft` is nearest to `values` in least squares (Griffin and Lim 1984): stft undone, where the
 // squares of the windows on no sample add up to 0.
+//   const signal::Stft parts = signal::stft(ones({8}), [] {
+//     signal::StftOptions options;
+//     options.segment = 4;
+//     return options;
+//   }());
+//   signal::IstftOptions back;
+//   signal::istft(parts.values, back).values   // 1 1 1 1 1 1 1 1
 Signal istft(const Operand& values, const IstftOptions& options = {});
 
 }  // namespace tenon::signal

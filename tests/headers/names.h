@@ -5,6 +5,7 @@
 
 #include <array>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>

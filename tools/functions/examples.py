@@ -4,9 +4,10 @@
     examples.py FILE.cpp [FILE.cpp ...]
 
 The examples of a comment are its lines that are indented behind //; together they are one test, which stands in the namespace of
-the comment, or where they say tn:: outside of the library's, as a user's program does. An expression is run, and where // and numbers stand behind it, its elements are compared with them: 1 0, 0 2; those
-behind the last = where there is one, as in log 24 = 3.178054. A statement is run. What is indented further where no bracket is
-open is what an example prints. Names that examples of a header use and do not define are those of tests/headers/names.h.
+the comment, or where they say tn:: outside of the library's, as a user's program does. An expression is run, and where // and
+numbers stand behind it, the elements of all leaves of its result are compared with them: 1 0, 0 2; those behind the last = where
+there is one, as in log 24 = 3.178054. A statement is run. What is indented further where no bracket is open is what an example
+prints. Names that examples of a header use and do not define are those of tests/headers/names.h.
 """
 
 import dataclasses
@@ -17,9 +18,6 @@ import sys
 from public_headers import ROOT, rooms
 
 NAMES = "tests/headers/names.h"
-# Examples that cannot run in a test: header and how they begin, and why.
-SKIPPED = {}
-
 DEFINITION = re.compile(r"\w+ \w+\([^()]*\) \{$", flags=re.M)  # of a function
 LINE = re.compile(r" *//( {3,})(\S.*)")
 REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
@@ -87,7 +85,7 @@ def _examples(lines):
 
 def comments(header):
     """The comments of a header that have examples."""
-    spaces, block = [], []
+    spaces, block, opened = [], [], 0
     for number, line in enumerate([*(ROOT / header).read_text().splitlines(), ""], 1):
         match = LINE.fullmatch(line)
         if match:
@@ -98,7 +96,8 @@ def comments(header):
             block = []
         if match := re.match(r"namespace ([\w:]+) \{", line):
             spaces.append(match[1])
-        elif re.match(r"\}  // namespace \w", line):
+            opened = number
+        elif re.match(r"\}  // namespace \w", line) or line == "}" and number == opened + 2:  # of one line it says no name
             spaces.pop()
 
 
@@ -129,23 +128,18 @@ def _test(comment, named):
                       *statements, "}", "}", ""])
 
 
-def _is_skipped(comment):
-    return any(header == comment.header and comment.examples[0].code.startswith(begins) for header, begins in SKIPPED)
-
-
 def main(files):
     named = re.findall(r"^namespace names_of::(\w+) \{", (ROOT / NAMES).read_text(), flags=re.M)
     found = [comment for header in rooms() for comment in comments(header) if comment.examples]
-    run = [comment for comment in found if not _is_skipped(comment)]
-    tests = [_test(comment, named) for comment in run]
+    tests = [_test(comment, named) for comment in found]
     each = -(-len(tests) // len(files))
     for i, file in enumerate(files):
         head = ["// The examples of public headers. Written by tools/functions/examples.py.", f'#include "{NAMES}"',
                 '#include "tests/headers/gives.h"', ""]
         pathlib.Path(file).write_text("\n".join([*head, *tests[i * each:(i + 1) * each]]))
-    examples = [example for comment in run for example in comment.examples]
+    examples = [example for comment in found for example in comment.examples]
     compared = sum(bool(numbers(example.said)) for example in examples)
-    print(f"{len(examples)} examples in {len(run)} comments, of {compared} the numbers; {len(found) - len(run)} comments skipped")
+    print(f"{len(examples)} examples in {len(found)} comments, of {compared} the numbers too")
 
 
 if __name__ == "__main__":
