@@ -63,6 +63,7 @@ Histogram histogram(const Operand& x, const Bins& bins = 10, const HistogramOpti
 
 // The same of points [n, axes], with bins for each axis: counts [bins…], i32 or of the weights' dtype (by `density` of
 // the points'). Throws ShapeError where points are no matrix, or bins, ranges or weights are not as many.
+//   histogramdd(Array{{0.f}, {1.f}}, 2).counts   // 1 1
 struct HistogramddOptions {
   std::vector<BinRange> ranges = {};  // one an axis, or none at all
   MaybeArray weights = {};

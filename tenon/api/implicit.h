@@ -86,6 +86,9 @@ Guess custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_sol
 
 // solve returns std::pair(root, auxiliary): any tree, such as the number of steps, that is not differentiated; and so
 // does this.
+//   const auto newton = [](auto f, Array x) { return std::pair(x - f(x) / (2.0 * x), Array(1)); };
+//   tn::custom_root([](Array x) { return x * x - 2.0; }, Array(1.5), newton,
+//                   [](auto g, Array y) { return y / g(Array(1.0)); }, tn::has_aux)   // 1.416667, 1
 template <class F, class Guess, class Solve, class TangentSolve>
 auto custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_solve, HasAux,
                  const Source& where = std::source_location::current()) {

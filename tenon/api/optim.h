@@ -166,8 +166,10 @@ Array decaying_mean_of_squares(const Operand& x, const Operand& mean, const Oper
 //   optim::decaying_sum(1.f, 3.f, 0.5f)   // 2.5
 Array decaying_sum(const Operand& x, const Operand& sum, const Operand& decay);
 // Means of the first `count` gradients and of their squares, and the step of Adam that follows from them.
+//   optim::adam_step(0.4f, 0.016f, 1.f, {})   // 4 / √16 = 1
 Array adam_step(const Operand& mean, const Operand& squares, const Operand& count, const AdamOptions& options);
 // The sign of a mean of the last gradient and those before.
+//   optim::lion_step(Array{4.f}, Array{-1.f}, 0.9f)   // -1
 Array lion_step(const Operand& gradient, const Operand& mean, const Operand& b);
 // x / √(squares + eps), 0 where that is 0.
 //   optim::over_root(Array{2.f}, Array{4.f}, 0.f)   // 1
