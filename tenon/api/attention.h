@@ -34,6 +34,7 @@ Array dot_product_attention(const Operand& query, const Operand& key, const Oper
 
 // That, and logsumexp of each query's scores of the keys that it sees, [batch, queries, heads], a constant to
 // derivatives.
+//   dot_product_attention_sums(q, k, v).log_sums
 struct AttentionSums {
   Array values, log_sums;
 };

@@ -43,18 +43,20 @@ struct ConvolutionOptions {
 // size of all windows is stored; with one channel a group, as sums of products. Time grows with the outputs times the
 // window times the channels of a group. Throws ShapeError where channels, groups or numbers of axes do not fit,
 // DTypeError of booleans.
+//   conv_general_dilated(Array{{{1.f, 2.f, 3.f}}}, Array{{{1.f, 10.f}}})   // 21 32
 //   conv_general_dilated(images, weights, {.strides = {2, 2}, .padding = Padding::same})
 Array conv_general_dilated(const Operand& x, const Operand& w, const ConvolutionOptions& options = {});
 
-// The convolution whose strides lie between the places of its input, for images that grow: with `valid` of (n - 1)
-// stride
-// + k outputs at least, with `same` of n · stride. `transpose_weights`: the gradient of the convolution with these
-// strides and weights, whose window is turned around, and channels and features exchanged. `strides` stand for
+// The convolution whose strides lie between the places of its input, for images that grow: with `valid` of (n - 1) ·
+// stride + k outputs at least, with `same` of n · stride. `transpose_weights`: the gradient of the convolution with
+// these strides and weights, whose window is turned around, and channels and features exchanged. `strides` stand for
 // input_dilation, which has to be left out, as groups have.
+//   conv_transpose(Array{{{1.f, 2.f}}}, Array{{{1.f, 1.f}}}, {.strides = {2}, .padding = Padding::valid})   // 1 1 2 2
 Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOptions& options = {},
                      bool transpose_weights = false);
 
 // The windows themselves: y[n, c · places + k, p] = x[n, c, p·stride + k·dilation], of a window of these sizes.
+//   conv_general_dilated_patches(Array{{{1.f, 2.f, 3.f}}}, {2})   // 1 2, 2 3
 Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,
                                    const ConvolutionOptions& options = {});
 

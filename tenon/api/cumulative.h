@@ -29,6 +29,7 @@ Array cummin(const Operand& x, std::int64_t axis = -1, const CumulativeOptions& 
 // axis of 4,096 elements and more, of few lanes, or of 131,072, within blocks of about as many elements as there are
 // blocks, each of which then takes in what those before give (not under Numerics::strict): sums of many terms lose
 // nothing, and blocks run side by side.
+//   cumlogsumexp(Array{0.f, 0.f})   // 0 0.6931472
 Array cumlogsumexp(const Operand& x, std::int64_t axis = -1, const CumulativeOptions& options = {});
 
 namespace api_detail {

@@ -169,8 +169,8 @@ auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = s
 //                                  [](const tn::Dim& lanes, const tn::BatchedTree& batched, Array x, Array y) {
 //                                    return std::pair(tn::sum(x * y, -1), true);
 //                                  });
-//   return std::pair(result, tn::BatchedTree{true, {false, true}});   // of a struct, whose second field is a pair
-//   return std::pair(x, batched[0]);                                  // as argument 0 is
+//   std::pair(result, tn::BatchedTree{true, {false, true}})   // of a struct, whose second field is a pair
+//   std::pair(x, batched[0])                                  // as argument 0 is
 // The rule is traced where a call is batched, of several batches for the innermost; a call of the function in it is for
 // those around. In forward mode it is differentiated with f. Where reverse mode has gone over f before the batch is
 // taken, as in vmap(grad(f)), the derivative that is batched is f's. Throws TreeError where the rule's result has

@@ -14,6 +14,10 @@ namespace tenon {
 
 // Elements of user memory, without a copy; it must outlive the array and what is computed from it, unless `keep` owns
 // it. Strides in bytes, row-major where none are given. The memory is never written unless it is said to be writable.
+//   std::vector<float> values{1, 2, 3};
+//   const Array x = tn::borrow(values.data(), {3});
+//   values[0] = 5;
+//   x   // 5 2 3
 struct BorrowOptions {
   std::vector<std::int64_t> strides = {};
   std::shared_ptr<void> keep = nullptr;
@@ -29,6 +33,8 @@ Array borrow(T* data, std::vector<std::int64_t> shape, BorrowOptions options = {
 }
 
 // A copy of user memory, row-major; f32[n] where no shape is given.
+//   const std::vector<float> values{1, 2, 3, 4};
+//   tn::array(std::span(values), {2, 2})   // 1 2, 3 4
 Array copy_of(const void* data, std::size_t count, DType dtype, std::vector<std::int64_t> shape, const Source& where);
 template <Element T>
 Array array(std::span<const T> values, std::vector<std::int64_t> shape,
@@ -63,7 +69,7 @@ Array borrow(const M& m, const Source& where = std::source_location::current()) 
     return borrow(m.data(), {m.rows(), m.cols()},
                   {.strides = M::IsRowMajor ? std::vector{outer, inner} : std::vector{inner, outer}}, where);
 }
-// A copy of them.
+// A copy of them, as borrow() has them.
 template <DenseMatrix M>
 Array from(const M& m, const Source& where = std::source_location::current()) {
   return borrow(m, where).to_buffer(where).contiguous_copy();
@@ -112,6 +118,7 @@ struct RowsGathered {
 
 // A copy of a vector, an array or a span of numbers: f32[n]; of rows of them, as a std::vector<std::vector<float>>:
 // f32[rows, columns], and so on. Throws ShapeError where rows differ in length.
+//   tn::from(std::vector<std::vector<double>>{{1, 2}, {3, 4}})   // 1 2, 3 4
 template <class Range>
   requires(!DenseMatrix<Range> && api_detail::Nested<Range>)
 Array from(const Range& values, const Source& where = std::source_location::current()) {
@@ -170,6 +177,8 @@ class Elements {
   Buffer buffer_;
   Source where_;
 };
+//   const auto e = tn::elements<float>(Array{{1.f, 2.f}, {3.f, 4.f}});
+//   e(1, 0)   // 3
 template <Element T>
 Elements<T> elements(const Array& x, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "elements");
@@ -185,13 +194,17 @@ Array from_dlpack(dlpack::ManagedTensorVersioned* tensor, const Source& where = 
 Array from_dlpack(dlpack::ManagedTensor* tensor, const Source& where = std::source_location::current());
 
 // Equal shapes, dtypes and elements (NaN differs from NaN).
+//   array_equal(Array{1, 2}, Array{1, 2})   // true
 bool array_equal(const Array& a, const Array& b);
 // |a - b| <= atol + rtol·|b| everywhere, with equal shapes; NaN is close to nothing.
+//   allclose(Array{1.0, 2.0}, Array{1.0, 2.1})   // false
 bool allclose(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-8);
 
 // Elements as NumPy prints them, then the type: "[[1, 0.33333333], [3, 4]] f64[2,2]"; long axes are cut in the middle.
 // Never throws: of a traced array the type is shown, "<f32[3]>"; "<leaked array>" and "<donated array>" say why there
 // is nothing to show.
+//   std::ostringstream out;
+//   out << Array{1, 2};
 std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace tenon

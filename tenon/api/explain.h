@@ -47,6 +47,7 @@ struct Explained {
 // which reductions loops take in, and why others stay behind them; copies that in-place semantics could not avoid; and
 // why a function runs by the reference evaluator, if it does; each with the user's line. f is a function, or what jit()
 // made of it; it is traced once more, and not run. Throws what tracing throws.
+//   const std::string told = tn::explain([](Array x) { return tn::sum(tn::exp(x)); })(Array{1.f, 2.f});
 template <class F>
 auto explain(F f) {
   return api_detail::Explained<F>{std::move(f), {}, api_detail::rules_here(), numerics_here()};

@@ -49,10 +49,13 @@ Array rfft(const Operand& x, const Options& options = {});
 Array irfft(const Operand& x, const Options& options = {});
 // The n real numbers that `fft` gives of numbers with y[n - j] = conj(y[j]), of which x has the first n/2 + 1; and
 // those of real numbers, which `ifft` gives.
+//   fft::hfft(Array{1.f, 2.f, 3.f})   // 8 -2 0 -2
 Array hfft(const Operand& x, const Options& options = {});
 Array ihfft(const Operand& x, const Options& options = {});
 
 // Along axes, one after another; of real numbers the last of them is halved.
+//   fft::fftn(Array{{1.f, 2.f}, {3.f, 4.f}})   // 10 -2, -4 0
+//   fft::rfft2(Array{{1.f, 2.f}, {3.f, 4.f}})   // 10 -2, -4 0
 Array fftn(const Operand& x, const ManyOptions& options = {});
 Array ifftn(const Operand& x, const ManyOptions& options = {});
 Array rfftn(const Operand& x, const ManyOptions& options = {});

@@ -82,6 +82,8 @@ struct Grow {
 
 // The arrays of a tree under the names of their places: "weights", "layers[2].bias"; of a lone array "arr_0". What is
 // static in the tree is not saved. The file is replaced as a whole. Throws RuntimeError where it cannot be written.
+//   tn::save(file, params);   // file: "params.npz"
+//   tn::load<Params>(file)   // 1 2, 3
 template <class T>
 void save(std::string_view file, const T& tree, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "save");
@@ -93,6 +95,8 @@ void save(std::string_view file, const T& tree, const Source& where = std::sourc
 // std::map<std::string, Array> or a struct whose fields are described, those without, arr_0, arr_1 and so on, into a
 // vector, an array, a tuple or a struct. Throws TreeError, which names the leaf, where the file has more or less
 // than the tree; ParseError where it is damaged; RuntimeError where it cannot be read.
+//   tn::save(file, params);
+//   tn::load<Params>(file).w   // 1 2
 template <class T>
 T load(std::string_view file, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "load");
@@ -105,6 +109,8 @@ T load(std::string_view file, const Source& where = std::source_location::curren
 }
 // The same with the structure and static fields of another tree. Also the dtypes and shapes must be those of its
 // arrays.
+//   tn::save(file, Array{1.f, 2.f});
+//   tn::load(file, tn::zeros({2}))   // 1 2
 template <class T>
 T load(std::string_view file, const T& like, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "load");

@@ -9,7 +9,7 @@ namespace tenon {
 // x = fraction · 2^exponent with 0.5 ≤ |fraction| < 1; x and 0 of zeros, infinities and NaN. Subnormal numbers too.
 // Integers become f32 (64-bit ones f64); complex numbers are a DTypeError. exponent: i32. The derivative of the
 // fraction is 2^-exponent.
-//   frexp(-6.f).fraction   // -0.75, and the exponent 3
+//   frexp(-6.f)   // -0.75, 3
 struct FloatParts {
   Array fraction, exponent;
 };
@@ -21,7 +21,7 @@ Array ldexp(const Operand& x, const Operand& exponent);
 
 // How far the next float is from x, away from 0, with the sign of x (of f16 the next one above, as NumPy has it); NaN
 // where x is infinite or NaN. Integers become f32 (64-bit ones f64); complex numbers are a DTypeError.
-//   spacing(1.f)   // 2^-23
+//   spacing(1.f)   // 2^-23 = 1.192093e-07
 Array spacing(const Operand& x);
 
 // How many bits of integers are set (of negative ones those of their two's complement), and how many stand before the

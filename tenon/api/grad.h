@@ -104,6 +104,7 @@ auto sparse_value_and_grad_of(std::string_view op, F f, Sparse<Of...> sparse, co
 // end. A C++ number that is differentiated is an array: tn::grad(f)(0.7f). Where the arguments are concrete, f may use
 // ordinary `if` and `while` on x.item(): it is run once, and no trace is kept.
 //   auto slope = tn::grad([](Array x) { return tn::sin(x) * x; });
+//   slope(1.0)   // sin 1 + cos 1 = 1.381773
 //   auto [dw, db] = tn::grad<0, 1>([](Array w, Array b, Array x) { return tn::sum(tn::tanh(w * x + b)); })(w, b, x);
 // Throws DifferentiationError where the result is not one real number, or a leaf of such an argument has no derivative.
 template <int... Argnums, class F>
@@ -113,6 +114,7 @@ auto grad(F f, const Source& where = std::source_location::current()) {
   };
 }
 // f returns std::pair(number, auxiliary), any tree that is not differentiated: std::pair(gradient, auxiliary).
+//   tn::grad([](Array x) { return std::pair(x * x, x + 1.f); }, tn::has_aux)(Array(3.f))   // 6, 4
 template <int... Argnums, class F>
 auto grad(F f, HasAux, const Source& where = std::source_location::current()) {
   return [g = api_detail::value_and_grad_of<true, Argnums...>("grad", std::move(f), where)](const auto&... args) {
@@ -147,11 +149,15 @@ template <int... Argnums, class F>
 auto value_and_grad(F f, const Source& where = std::source_location::current()) {
   return api_detail::value_and_grad_of<false, Argnums...>("value_and_grad", std::move(f), where);
 }
+// With has_aux: std::pair(std::pair(number, auxiliary), gradient).
+//   tn::value_and_grad([](Array x) { return std::pair(x * x, x + 1.f); }, tn::has_aux)(Array(3.f))   // 9, 4, 6
 template <int... Argnums, class F>
 auto value_and_grad(F f, HasAux, const Source& where = std::source_location::current()) {
   return api_detail::value_and_grad_of<true, Argnums...>("value_and_grad", std::move(f), where);
 }
 
+// With the gradient in some arguments as the rows that f read, as grad says.
+//   auto [value, gradients] = tn::value_and_grad<0, 1>(loss, tn::sparse<0>)(table, w, ids);
 template <int... Argnums, int... Of, class F>
 auto value_and_grad(F f, Sparse<Of...> sparse, const Source& where = std::source_location::current()) {
   return api_detail::sparse_value_and_grad_of<false, Argnums...>("value_and_grad", std::move(f), sparse, where);

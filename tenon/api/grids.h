@@ -21,6 +21,7 @@ struct SpacedOptions {
 //   linspace(0.f, 1.f, 5)   // 0 0.25 0.5 0.75 1
 Array linspace(const Operand& start, const Operand& stop, const Dim& num = 50, const SpacedOptions& options = {});
 // The same and the step between them: NaN where there is no second number.
+//   linspace_and_step(0.f, 1.f, 3)   // 0 0.5 1, 0.5
 struct SpacedNumbers {
   Array numbers, step;
 };
@@ -37,7 +38,7 @@ Array geomspace(const Operand& start, const Operand& stop, const Dim& num = 50, 
 // Of vectors (or numbers) the arrays of their elements at all points of the grid that they span: of x and y two of
 // shape [y, x], as pictures have them, or [x, y] with `matrix_order`; of further vectors further axes. `sparse`: of
 // size 1 along the other axes, to which they broadcast. Throws ShapeError where one has more axes.
-//   const auto grid = meshgrid({linspace(0.f, 1.f, 3), linspace(0.f, 1.f, 2)});   // grid[0]: 0 0.5 1, twice
+//   meshgrid({linspace(0.f, 1.f, 3), linspace(0.f, 1.f, 2)})[0]   // 0 0.5 1, 0 0.5 1
 struct MeshgridOptions {
   bool matrix_order = false, sparse = false;
 };

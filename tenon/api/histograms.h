@@ -58,11 +58,12 @@ struct Histogram {
 // How many of all elements lie in each bin, or the sum of their weights, in the dtype of the edges (that of the weights
 // too, which meets it). A bin has its lower border and not its upper one; the last bin has both. What lies outside, and
 // NaN, is not counted. By halving: log of the bins a element. Derivatives in the weights.
-//   const auto [counts, edges] = histogram(Array{1.f, 2.f, 2.f, 5.f}, 2);   // 3 1, and 1 3 5
+//   histogram(Array{1.f, 2.f, 2.f, 5.f}, 2)   // 3 1, 1 3 5
 Histogram histogram(const Operand& x, const Bins& bins = 10, const HistogramOptions& options = {});
 
 // The same of points [n, axes], with bins for each axis: counts [bins…], i32 or of the weights' dtype (by `density` of
 // the points'). Throws ShapeError where points are no matrix, or bins, ranges or weights are not as many.
+//   histogramdd(Array{{0.f}, {1.f}}, 2).counts   // 1 1
 struct HistogramddOptions {
   std::vector<BinRange> ranges = {};  // one an axis, or none at all
   MaybeArray weights = {};
@@ -75,6 +76,7 @@ struct HistogramOfAxes {
 HistogramOfAxes histogramdd(const Operand& points, std::span<const Bins> bins, const HistogramddOptions& options = {});
 HistogramOfAxes histogramdd(const Operand& points, const Bins& bins = 10, const HistogramddOptions& options = {});
 // Of the points (x, y): counts [bins of x, bins of y].
+//   histogram2d(Array{0.f, 1.f}, Array{0.f, 1.f}, 2).counts   // 1 0, 0 1
 HistogramOfAxes histogram2d(const Operand& x, const Operand& y, const Bins& bins = 10,
                             const HistogramddOptions& options = {});
 

@@ -54,12 +54,13 @@ FlatSolver flat_solver(std::string_view op, std::string_view what, Solve& solve,
 // those of the equation in what f captures, by the implicit function theorem, at any order; neither those of solve,
 // which may be any loop, nor in the guess. tangent_solve(g, y) returns the x with g(x) = y for g, f linearised at the
 // root: for one number y / g(1.0), else a linear solver, custom_linear_solve() among them.
-//   Array root = tn::custom_root([&](Array x) { return x * x - a; }, Array(1.0),
+//   Array root = tn::custom_root([](Array x) { return x * x - 2.0; }, Array(1.0),
 //                                [](auto f, Array x) {
 //                                  return tn::while_loop([&](Array v) { return tn::abs(f(v)) > 1e-14; },
 //                                                        [&](Array v) { return v - f(v) / (2.0 * v); }, x);
 //                                },
 //                                [](auto g, Array y) { return y / g(Array(1.0)); });
+//   root   // √2 = 1.414214
 // f and solve return trees like the guess, of real or complex arrays. Throws TreeError, ShapeError or DTypeError where
 // they do not.
 template <class F, class Guess, class Solve, class TangentSolve>
@@ -85,6 +86,9 @@ Guess custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_sol
 
 // solve returns std::pair(root, auxiliary): any tree, such as the number of steps, that is not differentiated; and so
 // does this.
+//   const auto newton = [](auto f, Array x) { return std::pair(x - f(x) / (2.0 * x), Array(1)); };
+//   tn::custom_root([](Array x) { return x * x - 2.0; }, Array(1.5), newton,
+//                   [](auto g, Array y) { return y / g(Array(1.0)); }, tn::has_aux)   // 1.416667, 1
 template <class F, class Guess, class Solve, class TangentSolve>
 auto custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_solve, HasAux,
                  const Source& where = std::source_location::current()) {

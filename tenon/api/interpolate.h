@@ -27,8 +27,8 @@ enum class Between { linear, nearest };
 // A function of as many coordinates as there are vectors of points, each ascending: values[i, j, …, rest] at
 // (points[0][i], points[1][j], …), between them by straight lines along each axis or that of the nearest point. A tree:
 // jit, grad and vmap take it as an argument.
-//   const interpolate::RegularGridInterpolator f{{x, y}, values};   // values: [x, y]
-//   f(Array{{0.5f, 0.5f}})
+//   const interpolate::RegularGridInterpolator f{{Array{0.f, 1.f}, Array{0.f, 2.f}}, Array{{0.f, 2.f}, {4.f, 6.f}}};
+//   f(Array{{0.5f, 0.5f}})   // 2.5
 // Outside of the grid `fill`, or the lines that end at it where none is given. Throws ShapeError where sizes differ.
 struct RegularGridInterpolator {
   std::vector<Array> points;

@@ -184,6 +184,7 @@ auto jacfwd(F f, HasAux, const Source& where = std::source_location::current()) 
 }
 
 // The same by reverse mode: one cotangent an element of the result, all in one batch.
+//   tn::jacrev([](Array x) { return x * x; })(Array{1.f, 2.f})   // 2 0, 0 4
 template <int... Argnums, class F>
 auto jacrev(F f, const Source& where = std::source_location::current()) {
   return api_detail::jacobian_of<false, Argnums...>(api_detail::Mode::reverse, "jacrev", std::move(f), where);
@@ -195,6 +196,7 @@ auto jacrev(F f, HasAux, const Source& where = std::source_location::current()) 
 
 // Second derivatives of a function that returns an Array: the Jacobian of its gradient (of its Jacobian, where it is no
 // single number), forward over reverse. In a tree, H(&Params::w).b is d²f / dw db.
+//   tn::hessian([](Array x) { return tn::sum(x * x * x); })(Array{1.f, 2.f})   // 6 0, 0 12
 template <int... Argnums, class F>
 auto hessian(F f, const Source& where = std::source_location::current()) {
   return jacfwd<Argnums...>(jacrev<Argnums...>(std::move(f), where), where);

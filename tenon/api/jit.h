@@ -495,14 +495,15 @@ class UnderContext {
 // has by reference must live as long as what jit returns, as with every C++ lambda. Of what it captures the trace keeps
 // what it was when f was called: arrays that change between calls are arguments, or references (make_ref).
 //
-//   auto step = tn::jit([](Params p, Array x) { … return p; }, {.donate = {0}});
+//   auto step = tn::jit([](Params p, Array x) { p.w += x; return p; }, {.donate = {0}});
 //   params = step(params, x);   // in place
 template <class F>
 Jitted<F> jit(F f, JitOptions options = {}, const Source& where = std::source_location::current()) {
   return Jitted<F>(std::move(f), std::move(options), where);
 }
 
-// The Program that a function is at these arguments: std::cout << tn::trace(f)(x).
+// The Program that a function is at these arguments, to be printed or read.
+//   const auto program = tn::trace([](Array x) { return x * x; })(Array(2.f));
 template <class F>
 auto trace(F f) {
   return [f](const auto&... args) mutable {

@@ -64,7 +64,7 @@ Array svdvals(const Operand& a);
 
 // a = z·t·zᴴ, a: [..., n, n], t upper triangular, z unitary. Real a has a real t with blocks of two rows on its
 // diagonal for conjugate pairs; `complex` makes it complex before. No derivatives: a DifferentiationError.
-//   linalg::schur(a).t
+//   linalg::schur(Array{{2.f, 0.f}, {0.f, 3.f}}).t   // 2 0, 0 3
 struct SchurOptions {
   bool complex = false;
 };
@@ -82,17 +82,21 @@ struct LuFactors {
 };
 LuFactors lu_factor(const Operand& a);
 // a = p·l·u, l: [..., m, k], u: [..., k, n], k = min(m, n), p a matrix of zeros and ones.
+//   linalg::lu(Array{{1.f, 2.f}, {4.f, 4.f}}).u   // {{4, 4}, {0, 1}}
 struct Lu {
   Array p, l, u;
 };
 Lu lu(const Operand& a);
 // x with a·x = b by the factors and pivots of a, or aᵀ·x = b (transpose), aᴴ·x = b (and conjugate). b: [n], or [..., n,
 // k]; the axes before broadcast.
+//   const auto [factors, pivots, permutation] = linalg::lu_factor(Array{{1.f, 2.f}, {4.f, 4.f}});
+//   linalg::lu_solve(factors, pivots, Array{3.f, 8.f})   // 1 1
 struct LuSolveOptions {
   bool transpose = false, conjugate = false;
 };
 Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options = {});
 // The order of so many rows after pivots: [..., k] exchanged them, one after the other: [..., rows], i32.
+//   linalg::lu_pivots_to_permutation(Array{1, 1}, 2)   // 1 0
 Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows);
 
 // The determinant [...] of a: [..., n, n]. Its first derivatives are right for any matrix, those of higher order where
@@ -101,6 +105,7 @@ Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows);
 Array det(const Operand& a);
 // Its sign (of complex numbers on the unit circle), and the logarithm of its absolute value, real: nothing overflows.
 // Of a singular matrix 0 and -inf, whose derivatives are not finite.
+//   linalg::slogdet(Array{{1.f, 2.f}, {3.f, 4.f}})   // -1, 0.6931472
 struct Slogdet {
   Array sign, logabsdet;
 };
@@ -125,6 +130,7 @@ PivotedQr pivoted_qr(const Operand& a, const QrOptions& options = {});
 
 // LAPACK's own results: r and below its diagonal vectors v (whose first element is 1) of reflections 1 - τ·v·vᴴ, whose
 // product is q. h: [..., m, n]; taus: [..., min(m, n)].
+//   linalg::geqrf(Array{{3.f}, {4.f}})   // {{-5}, {0.5}}, 1.6
 struct Reflections {
   Array h, taus;
 };
@@ -141,6 +147,7 @@ Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const Ormqr
 
 // a = q·h·qᴴ of a: [..., n, n], h zero below the diagonal under the main one; gehrd: LAPACK's own results, taus: [...,
 // n - 1]. No derivatives: a DifferentiationError.
+//   linalg::hessenberg(Array{{1.f, 2.f}, {3.f, 4.f}}).h   // {{1, 2}, {3, 4}}
 struct Hessenberg {
   Array h, q;
 };
@@ -148,6 +155,7 @@ Hessenberg hessenberg(const Operand& a);
 Reflections gehrd(const Operand& a);
 // The real tridiagonal form of the Hermitian matrix that a triangle of a: [..., n, n] stands for: its diagonal [..., n]
 // and the one beside it [..., n - 1]; h and taus as LAPACK gives them. No derivatives.
+//   linalg::tridiagonal(Array{{1.f, 2.f}, {2.f, 4.f}}).diagonal   // 1 4
 struct TridiagonalOptions {
   bool lower = true;
 };
@@ -237,6 +245,7 @@ Array cond(const Operand& a, MatrixNorm ord = MatrixNorm::two);
 Array matrix_power(const Operand& a, std::int64_t n);
 // The product of several matrices, in the order that takes the fewest multiplications; the first may be a row, the last
 // a column. Finding it takes time that grows as the cube of their number.
+//   linalg::multi_dot({Array{{1.f, 2.f}}, Array{{1.f}, {1.f}}, Array{{2.f}}})   // 6
 Array multi_dot(const Arrays& factors, const Source& where = std::source_location::current());
 
 // a = u·p, or p·u where `left`: columns or rows of u orthonormal, p Hermitian without negative eigenvalues. a: [..., m,
@@ -260,7 +269,7 @@ Array sqrtm(const Operand& a);
 // n]. By Schur's form, square roots until it is near 1, and Padé's approximant in partial fractions (Al-Mohy and Higham
 // 2012). Of a near 1 each element is exact to roundings of a - 1. NaN where a is singular. Derivatives where no
 // eigenvalue is real and negative: there log jumps.
-//   tn::real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
+//   real(linalg::logm(Array{{1.f, 1.f}, {0.f, 1.f}}))   // {{0, 1}, {0, 0}}
 Array logm(const Operand& a);
 
 // The function of a: [..., n, n] that is f of its eigenvalues, which f takes as a complex array [..., n] and gives

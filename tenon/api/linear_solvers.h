@@ -73,7 +73,7 @@ struct SolverOptions {
 
 // a is symmetric (of complex numbers Hermitian) and positive definite: by conjugate gradients (Hestenes and Stiefel
 // 1952); so is the preconditioner. One product a step. Derivatives of real systems take `a` as symmetric too.
-//   Array x = linalg::cg([&](Array v) { return tn::matmul(a, v); }, b, {.tol = 1e-8});
+//   Array x = tn::linalg::cg([&](Array v) { return tn::matmul(a, v); }, b, {.tol = 1e-8});
 template <class A, class B>
 B cg(A a, const B& b, const std::type_identity_t<SolverOptions<B>>& options = {},
      const Source& where = std::source_location::current()) {
@@ -83,7 +83,7 @@ B cg(A a, const B& b, const std::type_identity_t<SolverOptions<B>>& options = {}
 
 // Any a without zero as eigenvalue: by stabilized biconjugate gradients (van der Vorst 1992). Two products a step. It
 // may break down, where it ends.
-//   Array x = linalg::bicgstab(a, b);
+//   Array x = tn::linalg::bicgstab(a, b);
 template <class A, class B>
 B bicgstab(A a, const B& b, const std::type_identity_t<SolverOptions<B>>& options = {},
            const Source& where = std::source_location::current()) {
@@ -106,7 +106,7 @@ struct GmresOptions {
 // Any a: the x with the least |b - a·x| among combinations of b, a·b, a·a·b, …, `restart` of them, then again from
 // there (Saad and Schultz 1986). The preconditioner is applied before a, so that the residual is that of the system.
 // Ends also where a restart comes no nearer.
-//   Array x = linalg::gmres(a, b, {.restart = 50});
+//   Array x = tn::linalg::gmres(a, b, {.restart = 50});
 template <class A, class B>
 B gmres(A a, const B& b, const std::type_identity_t<GmresOptions<B>>& options = {},
         const Source& where = std::source_location::current()) {

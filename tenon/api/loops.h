@@ -119,6 +119,7 @@ struct BranchCall : Flattened<F, Args...> {
 // For ScanOptions::checkpoint. Reverse mode keeps the carry of every k-th step, and no more: it runs k steps at a time
 // again, recording them. k near the square root of the number of steps needs the least memory. Throws ShapeError where
 // k is less than 1.
+//   tn::every(10)
 template <class K>
 Checkpoints every(K k) {
   static_assert(std::integral<K> && !std::same_as<K, bool>, "every: the number of steps between carries is an integer");
@@ -126,6 +127,7 @@ Checkpoints every(K k) {
 }
 // Reverse mode keeps n carries and what n steps record, whatever the number of steps, T, and runs steps again: few
 // times each, r for T <= n·(n+r)!/(n!·r!). Throws ShapeError where n is less than 1.
+//   tn::binomial(3)
 template <class N>
 Checkpoints binomial(N n) {
   static_assert(std::integral<N> && !std::same_as<N, bool>,
@@ -145,6 +147,8 @@ struct ScanOptions {
 };
 
 // f: (carry, x) -> std::pair(carry, y), for each x along axis 0 of the leaves of xs. Returns {final carry, ys stacked}.
+//   const auto sums = [](Array c, Array x) { return std::pair(c + x, c * x); };
+//   tn::scan(sums, Array(0.f), Array{1.f, 2.f, 3.f})   // 6, 0 2 9
 template <class F, class Carry, class Xs>
 auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
           const Source& where = std::source_location::current()) {
@@ -188,6 +192,7 @@ auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
 }
 
 // f of each element along axis 0, results stacked.
+//   tn::map([](Array row) { return tn::sum(row); }, Array{{1.f, 2.f}, {3.f, 4.f}})   // 3 7
 template <class F, class Xs>
 auto map(F f, const Xs& xs, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "map");
@@ -204,6 +209,7 @@ struct WhileOptions {
 // body while cond holds; both take the carry. An array of the carry keeps its dtype, and its shape but for sizes that
 // data decide in the body, compress(x, x > mean(x)): each step has those of the step before. So do those of scan and
 // fori_loop, and the results of branches.
+//   tn::while_loop([](Array x) { return x < 100.f; }, [](Array x) { return x * 2.f; }, Array(3.f))   // 192
 template <class Cond, class Body, class Carry>
 Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options = {},
                  const Source& where = std::source_location::current()) {
@@ -227,8 +233,10 @@ Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options 
 
 // Several carries: body takes them all, returns the next of the first, and changes the others in place; so does the
 // loop, when it ends.
-//   Array end = tn::while_loop([](Array x, auto&) { return x < 100.f; },
-//                              [](Array x, auto& path) { path.push(x); return x * 2.f; }, x, path);
+//   tn::List<Array> path;
+//   Array end = tn::while_loop([](Array x, auto&) { return x < 10.f; },
+//                              [](Array x, auto& path) { path.push(x); return x * 2.f; }, Array(3.f), path);
+//   path.stack()   // 3 6
 template <class Cond, class Body, class Carry, class... Others>
   requires(sizeof...(Others) > 0)
 Carry while_loop(Cond cond, Body body, const Carry& init, const std::tuple<Others&...>& others,
@@ -267,6 +275,7 @@ struct ForiOptions {
 
 // body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
 // where one of them is i64 or does not fit.
+//   tn::fori_loop(0, 4, [](Array i, Array c) { return c + i; }, Array(10))   // 16
 template <class Body, class Carry>
 Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& start, ForiOptions options = {},
                 const Source& where = std::source_location::current()) {
@@ -318,6 +327,7 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
 // with a predicate a lane both are computed in all lanes: an infinite derivative of what a lane does not take does not
 // reach its gradient, but what is infinite there itself does where a product sums it over lanes that share the other
 // factor.
+//   tn::cond(Array(true), [](Array x) { return x + 1; }, [](Array x) { return -x; }, Array(5))   // 6
 template <class T, class F, class... Args>
 auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) {
   const SourceScope place(predicate.where(), "cond");
@@ -338,7 +348,8 @@ auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) 
 // branches[index](args…) for one integer; an index outside takes the nearest branch. Only the branch taken runs. Throws
 // ShapeError or DTypeError where the index is not one integer, TreeError where the branches' results differ as trees.
 //
-//   y = tn::switch_case(i, std::tuple([](Array x) { return sin(x); }, [](Array x) { return x * x; }), x);
+//   tn::switch_case(1, std::tuple([](Array x) { return tn::sin(x); }, [](Array x) { return x * x; }),
+//                   Array(3.f))   // 9
 template <class First, class... More, class... Args>
 auto switch_case(const Operand& index, std::tuple<First, More...> branches, const Args&... args) {
   const SourceScope place(index.where(), "switch_case");
@@ -380,7 +391,7 @@ struct AssociativeScanOptions {
 // operations differs from a loop's, and so do roundings. Throws ShapeError where the axis is missing or symbolic, where
 // its sizes differ, or where f changes a shape.
 //
-//   auto sums = tn::associative_scan([](Array a, Array b) { return a + b; }, x);
+//   tn::associative_scan([](Array a, Array b) { return a + b; }, Array{1.f, 2.f, 3.f})   // 1 3 6
 template <class F, class Xs>
 Xs associative_scan(F f, const Xs& xs, AssociativeScanOptions options = {},
                     const Source& where = std::source_location::current()) {

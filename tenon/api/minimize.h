@@ -60,7 +60,7 @@ namespace optim {
 // x and fun, at any order and in both modes, are those of the equation that the gradient is zero there, in what f
 // captures: each solves a system with the Hessian, by conjugate gradients. Throws TreeError, ShapeError or DTypeError
 // where f does not return one real number; ShapeError where an option is out of its range.
-//   auto best = optim::minimize([](Array x) { return tn::sum(tn::square(x - 3.0)); }, tn::zeros({2}));
+//   auto best = tn::optim::minimize([](Array x) { return tn::sum(tn::square(x - 3.0)); }, tn::zeros({2}));
 //   best.x   // 3 3
 template <class F, class T>
 OptimizeResults<T> minimize(F f, const T& x0, const MinimizeOptions& options = {},

@@ -35,7 +35,7 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 // NaN at a time that is not reached in mxstep steps, past which no step is short enough, or that does not ascend.
 // Throws ShapeError where t is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError
 // where f does not return a tree like y0.
-//   Array y = tn::odeint([&](Array y, Array) { return -k * y; }, y0, Array{0.0, 0.5, 1.0});   // y0·exp(-k·t)
+//   tn::odeint([](Array y, Array) { return -2.0 * y; }, Array(1.0), Array{0.0, 0.5, 1.0})   // 1 0.3678794 0.1353353
 template <class F, class Y>
 Y odeint(F f, const Y& y0, const Operand& t, const OdeOptions& options = {}) {
   const SourceScope place(t.where(), "odeint");

@@ -34,6 +34,7 @@ auto noinline(F f, const Source& where = std::source_location::current()) {
 
 // f, of which every call in a traced function becomes part of the caller's code, however large it is and however often
 // it is called.
+//   auto small = tn::inline_([](Array x) { return x * x + 1.f; });
 template <class F>
 auto inline_(F f, const Source& where = std::source_location::current()) {
   return api_detail::placed<Placement::inlined>(std::move(f), where);

@@ -19,7 +19,8 @@ enum class Outside : std::uint8_t { clip, wrap, ignore };
 
 // The element of the first choice whose condition holds, else `otherwise`. Conditions are bools, or hold where they are
 // not 0; all broadcast, choices meet in one dtype. Throws ShapeError where there are not as many of both, or none.
-//   select({x < 0, x > 1}, {Array(0), Array(1)}, x)   // x limited to [0, 1]
+//   const Array x{-1.f, 0.5f, 2.f};
+//   select({x < 0, x > 1}, {Array(0), Array(1)}, x)   // 0 0.5 1
 Array select(std::span<const Array> conditions, std::span<const Array> choices, const Operand& otherwise = 0);
 inline Array select(std::initializer_list<Array> conditions, std::initializer_list<Array> choices,
                     const Operand& otherwise = 0) {
@@ -29,7 +30,7 @@ inline Array select(std::initializer_list<Array> conditions, std::initializer_li
 
 // The index along each axis of a shape of elements whose numbers in row-major order are given, of these numbers' dtype;
 // outside of the shape those of the nearest. Time grows with the numbers times the axes.
-//   unravel_index(Array{5, -1}, {2, 3})   // (1 1), (2 2)
+//   unravel_index(Array{5, -1}, {2, 3})   // 1 1, 2 2
 std::vector<Array> unravel_index(const Operand& numbers, const Shape& shape);
 // The numbers of elements whose index along each axis is given. Indices broadcast. Throws ShapeError where there is not
 // one for each axis.

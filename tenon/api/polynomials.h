@@ -44,6 +44,7 @@ Array poly(const Operand& zeros);
 //   roots(Array{1.f, -3.f, 2.f})   // 2 1
 Array roots(const Operand& p);
 // [..., n] -> [..., n - 1, n - 1], whose eigenvalues are the zeros.
+//   companion(Array{1.f, -3.f, 2.f})   // 3 -2, 1 0
 Array companion(const Operand& p);
 
 // The powers of a vector's elements as columns, n of them (as many as there are elements), the highest first, or the

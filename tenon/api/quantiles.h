@@ -41,10 +41,11 @@ struct QuantileOptions {
 
 // The values below which parts q of the elements lie, 0 ≤ q ≤ 1: [axes of q…, axes of x that are left…].
 //   quantile(Array{1.f, 2.f, 4.f, 9.f}, 0.5f)                          // 3
-//   quantile(x, Array{0.1f, 0.9f}, 0)                                  // [2, …]
-//   quantile(x, 0.5f, {}, {.method = QuantileMethod::median_unbiased})
+//   quantile(Array{{0.f}, {1.f}}, Array{0.25f, 0.5f}, 0)               // 0.25, 0.5
+//   quantile(Array{1.f, 2.f}, 0.5f, {}, {.method = QuantileMethod::lower})   // 1
 Array quantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 // Of q / 100.
+//   percentile(Array{1.f, 2.f, 4.f}, 50.f)   // 2
 Array percentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 // The middle of the elements in order, the mean of both where there are two.
 //   median(Array{3.f, 1.f, 2.f})   // 2

@@ -17,8 +17,9 @@ namespace tenon {
 
 // Elements count where `where` holds (bool, broadcasts to x; all, where it is not given); the result is combined with
 // `initial`, a number. Elements become `dtype` first, in which they are then reduced.
-//   sum(x, -1, {.where = x > 0})
-//   sum(x, {}, {.dtype = DType::f64})   // f32 added up in f64
+//   const Array x{{1.f, -2.f}, {3.f, 4.f}};
+//   sum(x, -1, {.where = x > 0})   // 1 7
+//   sum(x, {}, {.dtype = DType::f64})   // f32 added up in f64 = 6
 struct ReduceOptions {
   MaybeArray where = {}, initial = {};
   std::optional<DType> dtype = {};
@@ -28,7 +29,7 @@ Array prod(const Operand& x, const Axes& axes, const ReduceOptions& options);
 Array any(const Operand& x, const Axes& axes, const ReduceOptions& options);
 // Complex numbers too, by real parts and then imaginary ones. With `where`, or of no elements, an initial value is
 // needed: else a ShapeError.
-//   amax(x, 0, {.where = valid, .initial = 0})
+//   amax(Array{1.f, 9.f}, 0, {.where = Array{true, false}, .initial = 0})   // 1
 Array amax(const Operand& x, const Axes& axes, const ReduceOptions& options);
 Array amin(const Operand& x, const Axes& axes, const ReduceOptions& options);
 
@@ -38,6 +39,7 @@ Array mean(const Operand& x, const Axes& axes, const ReduceOptions& options);
 
 // var() and stddev() of the elements that count, about their mean or about `mean` (which broadcasts to x); divided by
 // their count less `ddof`, any number: NaN where that leaves none.
+//   var(Array{1.f, 3.f, 9.f}, {}, {.where = Array{true, true, false}})   // 1
 struct VarOptions {
   MaybeArray where = {}, mean = {};
   Array ddof = 0;
@@ -70,6 +72,7 @@ Array average(const Operand& x, const Operand& weights, const Axes& axes = {});
 Array nansum(const Operand& x, const Axes& axes = {}, const ReduceOptions& options = {});
 Array nanprod(const Operand& x, const Axes& axes = {}, const ReduceOptions& options = {});
 // NaN where there is none, or the initial value. Complex numbers as those of amax() with options.
+//   nanmax(Array{1.f, NAN, 2.f})   // 2
 Array nanmax(const Operand& x, const Axes& axes = {}, const ReduceOptions& options = {});
 Array nanmin(const Operand& x, const Axes& axes = {}, const ReduceOptions& options = {});
 // Where the first of them is, along one axis or of all in row-major order: i32; -1 where there is none.
@@ -77,6 +80,7 @@ Array nanmin(const Operand& x, const Axes& axes = {}, const ReduceOptions& optio
 Array nanargmax(const Operand& x, const Axes& axis = {});
 Array nanargmin(const Operand& x, const Axes& axis = {});
 // NaN where there is none.
+//   nanmean(Array{1.f, NAN, 3.f})   // 2
 Array nanmean(const Operand& x, const Axes& axes = {}, const ReduceOptions& options = {});
 Array nanvar(const Operand& x, const Axes& axes = {}, const VarOptions& options = {});
 Array nanstd(const Operand& x, const Axes& axes = {}, const VarOptions& options = {});

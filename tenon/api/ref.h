@@ -48,9 +48,9 @@ class RefPart {
 // the last call to the first. In a condition of while_loop, and in other rules, one from outside can be read only; one
 // that the function makes itself may be written.
 //
-//   tn::Ref r = tn::make_ref(tn::zeros({n}));
-//   tn::fori_loop(0, n, [&](Array i, Array c) { r[i] += c; return c * 0.5f; }, Array(1.f));
-//   Array result = r.freeze();
+//   tn::Ref r = tn::make_ref(tn::zeros({3}));
+//   tn::fori_loop(0, 3, [&](Array i, Array c) { r[i] += c; return c * 0.5f; }, Array(1.f));
+//   r.freeze()   // 1 0.5 0.25
 //
 // Throws RuntimeError where it is frozen or may not be written, DifferentiationError where a derivative would be lost,
 // LeakError where the traced function that made it has
@@ -95,6 +95,9 @@ class Ref {
 };
 
 // A reference to a copy of x: x stays as it is.
+//   tn::Ref r = tn::make_ref(Array{1, 2});
+//   r[0] += 3;
+//   r.freeze()   // 4 2
 Ref make_ref(const Operand& x);
 
 namespace api_detail {

@@ -47,6 +47,8 @@ RuleRef checked_rule(Rule rule);
 
 // A rule: where the pattern is found and the guard holds, the replacement takes its place. Pattern and replacement are
 // functions of as many arrays, and give one of the same dtype and shape. Throws RewriteError where it is no rule.
+//   auto nothing = tn::rule("nothing is added", tn::Exactness::reassociates, [](Array x) { return x + 0.f; },
+//                           tn::when([](const tn::Match&) { return true; }), [](Array x) { return x; });
 template <class Pattern, class F, class Replacement>
 RuleRef rule(std::string name, Exactness exactness, Pattern pattern, When<F> guard, Replacement replacement,
              Phase phase = Phase::both, const Source& where = std::source_location::current()) {
@@ -89,6 +91,7 @@ class Rewrites {
 RuleRef library_rule(std::string_view name);
 
 // A line a rule of the library: its name, exactness, and how often it was applied in this process and in what time.
+//   const std::string rules = tn::list_rules();
 std::string list_rules();
 
 namespace api_detail {

@@ -12,7 +12,7 @@ namespace tenon::stats {
 
 // The most frequent number of each line along an axis, the least of those that are as frequent, and its count, i32. NaN
 // differs from itself. Throws ShapeError where there is no such axis, or no element. Time of a sort.
-//   stats::mode(Array{3, 1, 2, 1})   // 1, twice
+//   stats::mode(Array{3, 1, 2, 1})   // 1, 2
 struct Mode {
   Array value, count;
 };

@@ -18,8 +18,7 @@ struct ScaledDotOptions {
 
 // dot_general(a·a_scale, b·b_scale), in one dtype whatever the operands and scales have: integers too. Derivatives in
 // all four. Throws ShapeError where a scale's sizes do not divide the operand's.
-//   scaled_dot(eye(4), eye(4), {.a_scale = Array{{1.f, 2.f}, {1.f, 2.f}, {1.f, 2.f}, {1.f, 2.f}}})   // 1 1 2 2
-//   diagonal
+//   scaled_dot(eye(2), Array{{1.f, 2.f}, {3.f, 4.f}}, {.a_scale = Array{{2.f}, {10.f}}})   // 2 4, 30 40
 Array scaled_dot(const Operand& a, const Operand& b, const ScaledDotOptions& options = {});
 
 }  // namespace tenon

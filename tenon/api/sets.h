@@ -60,6 +60,7 @@ Array setdiff1d(const Operand& x, const Operand& y, const TwoSetsOptions& option
 Array setxor1d(const Operand& x, const Operand& y, const TwoSetsOptions& options = {});
 // The elements of both, and where each is first in x and in y, i32; behind them, with a `size`, the numbers of elements
 // of x and y.
+//   intersection_and_places(Array{1, 2}, Array{3, 2})   // 2, 1, 1
 struct Intersection {
   Array values, of_x, of_y;
 };

@@ -33,6 +33,7 @@ Array convolve(const Operand& a, const Operand& b, const SignalOptions& options 
 //   signal::correlate(Array{1.f, 2.f, 3.f}, Array{0.f, 1.f})   // 1 2 3 0
 Array correlate(const Operand& a, const Operand& b, const SignalOptions& options = {});
 // The same of matrices.
+//   signal::convolve2d(Array{{1.f, 2.f}}, Array{{1.f, 1.f}})   // 1 3 2
 Array convolve2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
 Array correlate2d(const Operand& a, const Operand& b, Extent mode = Extent::full);
 
@@ -52,10 +53,11 @@ struct DetrendOptions {
   std::vector<std::int64_t> breaks = {};  // where another straight line begins
 };
 // x without its trend along an axis. Throws ShapeError where a break lies outside of the axis.
-//   signal::detrend(Array{1.f, 2.f, 4.f})   // 0.1667 -0.3333 0.1667
+//   signal::detrend(Array{1.f, 2.f, 4.f})   // 0.1666667 -0.3333333 0.1666667
 Array detrend(const Operand& x, const DetrendOptions& options = {});
 
 // sin²(πi/n) of i < n, one period: Hann's window. 1 of n = 1.
+//   signal::hann(4)   // 0 0.5 1 0.5
 Array hann(std::int64_t n, DType dtype = DType::f32);
 
 // Segments of `segment` samples (256, or as many as the window has; no more than there are), each `overlap` samples
@@ -85,9 +87,10 @@ struct Spectrum {
 // The average over segments of conj(X) Y, of their transforms X and Y (Welch 1967): [frequencies] in the place of the
 // axis. x and y broadcast but for the axis, along which the shorter one is followed by zeros. By the median it is
 // corrected for the bias that a median of so many numbers has. Without elements: zeros.
+//   signal::csd(ones({512}), ones({512}), {{.segment = 256}})
 Spectrum csd(const Operand& x, const Operand& y, const SpectrumOptions& options = {});
 // csd of x and itself: real.
-//   signal::welch(x, {{.segment = 256}})
+//   signal::welch(ones({512}), {{.segment = 256}})
 Spectrum welch(const Operand& x, const SpectrumOptions& options = {});
 
 // What stands before and behind a signal, half a segment each: nothing; zeros; its mirror image about the end, turned
@@ -103,7 +106,7 @@ struct Stft {
 };
 // Transforms of segments, in the place of the axis, with the segments' times as a last axis; divided by the sum of the
 // window.
-//   const auto [frequencies, times, values] = signal::stft(x, options);   // options.segment = 64
+//   const auto [frequencies, times, values] = signal::stft(ones({512}));
 Stft stft(const Operand& x, const StftOptions& options = {});
 
 struct IstftOptions {
@@ -119,6 +122,13 @@ struct Signal {
 };
 // The signal whose `stft` is nearest to `values` in least squares (Griffin and Lim 1984): stft undone, where the
 // squares of the windows on no sample add up to 0.
+//   const signal::Stft parts = signal::stft(ones({8}), [] {
+//     signal::StftOptions options;
+//     options.segment = 4;
+//     return options;
+//   }());
+//   signal::IstftOptions back;
+//   signal::istft(parts.values, back).values   // 1 1 1 1 1 1 1 1
 Signal istft(const Operand& values, const IstftOptions& options = {});
 
 }  // namespace tenon::signal

@@ -52,6 +52,8 @@ struct Rotation {
   Rotation mean(const std::optional<Array>& weights = {}) const;
 };
 // The rotation q, then p.
+//   const auto turn = spatial::Rotation::from_rotvec(Array{0.0, 0.0, 90.0}, true);
+//   (turn * turn).apply(Array{1.0, 0.0, 0.0})   // -1 0 0
 Rotation operator*(const Rotation& p, const Rotation& q);
 
 // Rotations between ones at known times, about a fixed axis with constant speed each. A tree, which `init` makes of

@@ -1,7 +1,7 @@
 // Distributions of probability: densities, distribution functions and quantiles, element by element.
 //
-//   stats::norm.logpdf(x, mean, deviation)
-//   stats::gamma.cdf(x, a, 0, scale)
+//   stats::norm.logpdf(0.0)   // -0.9189385
+//   stats::gamma.cdf(4.0, 1.0, 0.0, 2.0)   // 1 - exp(-2) = 0.8646647
 //
 // Operands are as those of special functions (tenon/api/special.h): real, of any shape; they promote and broadcast.
 // Location and scale come after the distribution's own parameters, and may be left out: of a variate x, the standard
@@ -45,6 +45,7 @@ class Density : public Distribution {
  public:
   using Distribution::Distribution;
   // The logarithm of the density at x, and the density.
+  //   stats::expon.pdf(2.0)   // exp(-2) = 0.1353353
   Array logpdf(const Operand& x, const Shape&... shape, const Operand& loc = 0, const Operand& scale = 1) const {
     return of(Quantity::logpdf, {x, shape..., loc, scale});
   }
@@ -75,6 +76,7 @@ class Invertible : public Continuous<Shape...> {
  public:
   using Continuous<Shape...>::Continuous;
   // The x with cdf(x) = q, and with sf(x) = q; NaN outside of [0, 1].
+  //   stats::norm.ppf(0.975)   // 1.959964
   Array ppf(const Operand& q, const Shape&... shape, const Operand& loc = 0, const Operand& scale = 1) const {
     return this->of(Quantity::ppf, {q, shape..., loc, scale});
   }
@@ -88,6 +90,7 @@ class Discrete : public Distribution {
  public:
   using Distribution::Distribution;
   // The logarithm of the probability of k, and the probability.
+  //   stats::poisson.pmf(0, 1.0)   // exp(-1) = 0.3678794
   Array logpmf(const Operand& k, const Shape&... shape, const Operand& loc = 0) const {
     return of(Quantity::logpdf, {k, shape..., loc});
   }
@@ -100,6 +103,7 @@ class Summed : public Discrete<Shape...> {
  public:
   using Discrete<Shape...>::Discrete;
   // The probability of numbers up to k, and that of numbers above k.
+  //   stats::bernoulli.cdf(0, 0.25)   // 0.75
   Array cdf(const Operand& k, const Shape&... shape, const Operand& loc = 0) const {
     return this->of(Quantity::cdf, {k, shape..., loc});
   }

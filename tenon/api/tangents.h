@@ -113,6 +113,7 @@ T hvp(F f, const T& x, const T& v, const First& first, const Rest&... rest) {
 }
 
 // A tree of values through which no derivative flows.
+//   tn::stop_gradient(std::pair(Array(1.f), Array(2.f)))   // 1, 2
 template <class T>
   requires(!std::is_convertible_v<const T&, Operand>)
 T stop_gradient(const T& values, const Source& where = std::source_location::current()) {

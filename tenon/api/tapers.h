@@ -16,6 +16,7 @@ Array hanning(const Dim& n, DType dtype = DType::f32);
 Array hamming(const Dim& n, DType dtype = DType::f32);
 Array blackman(const Dim& n, DType dtype = DType::f32);
 // I₀(β √(1 - x²)) / I₀(β): the larger β, the narrower. β is a number. Derivatives in it.
+//   kaiser(3, 1.0)   // 0.7898483 1 0.7898483
 Array kaiser(const Dim& n, const Operand& beta, DType dtype = DType::f32);
 
 }  // namespace tenon

@@ -12,7 +12,7 @@ inline constexpr std::optional<std::int64_t> none = std::nullopt;
 
 // Axes for the leaves of a tree, as a prefix of it: one axis (or none) for all leaves below, or a list with an entry a
 // field or element, in order. Of the arguments: a list has an entry an argument.
-//   {tn::none, 1, {0, tn::none}}   the third argument is a struct of two fields
+//   tn::AxisTree{tn::none, 1, {0, tn::none}}   // the third argument is a struct of two fields
 class AxisTree {
  public:
   AxisTree(std::optional<std::int64_t> axis) : axis_(axis) {}

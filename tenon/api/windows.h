@@ -56,7 +56,7 @@ auto of_all_elements(const F& f) {
 }  // namespace api_detail
 
 // The same of any associative function of two numbers, beginning with `init`. Derivatives are those of f.
-//   reduce_window([](Array a, Array b) { return tn::logaddexp(a, b); }, x, -inf, {3})
+//   reduce_window([](Array a, Array b) { return tn::logaddexp(a, b); }, x, -INFINITY, {3})
 template <class F>
   requires std::is_invocable_r_v<Array, const F&, const Array&, const Array&>
 Array reduce_window(const F& f, const Operand& x, const Operand& init, const std::vector<std::int64_t>& window,
@@ -69,6 +69,9 @@ Array reduce_window(const F& f, const Operand& x, const Operand& init, const std
 // Of x's shape, `init` to begin with: source[p] is combined with the number at the element of window p of x that is
 // selected, the first one unless select(it, the next one) is false, and so on. `source` has x's windows as elements.
 // Takes the elements of x times the places of a window.
+//   const auto not_less = [](Array a, Array b) { return a >= b; };
+//   const auto plus = [](Array a, Array b) { return a + b; };
+//   select_and_scatter(not_less, plus, Array{1.f, 5.f, 2.f}, Array{10.f, 20.f}, 0.f, {2})   // 0 30 0
 template <class Select, class F>
 Array select_and_scatter(const Select& select, const F& combine, const Operand& x, const Operand& source,
                          const Operand& init, const std::vector<std::int64_t>& window,
@@ -78,9 +81,11 @@ Array select_and_scatter(const Select& select, const F& combine, const Operand& 
   return api_detail::select_and_scatter_by(first, second, x.array(), source.array(), init.array(), window, options);
 }
 // The sum of those, where the largest (or least) elements are selected: linear in the source.
+//   select_and_scatter_add(WindowReduction::max, Array{1.f, 5.f, 2.f}, Array{10.f, 20.f}, {2})   // 0 30 0
 Array select_and_scatter_add(WindowReduction reduction, const Operand& x, const Operand& source,
                              const std::vector<std::int64_t>& window, const WindowOptions& options = {});
 // Its transpose: of each window the element of t where that of x is selected.
+//   select_and_gather_add(WindowReduction::max, Array{1.f, 5.f, 2.f}, Array{7.f, 8.f, 9.f}, {2})   // 8 8
 Array select_and_gather_add(WindowReduction reduction, const Operand& x, const Operand& t,
                             const std::vector<std::int64_t>& window, const WindowOptions& options = {});
 

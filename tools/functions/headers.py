@@ -2,15 +2,12 @@
 choices that they take and return. The headers are those that tenon/tenon.h includes."""
 
 import dataclasses
-import pathlib
 import re
 
 from cxxheaderparser.parser import CxxParser
 from cxxheaderparser.types import NameSpecifier
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-UMBRELLA = ROOT / "tenon/tenon.h"
-INCLUDED = r'#include "(tenon/(?:api|ops)/[^"]+)"'
+from public_headers import ROOT, names, rooms
 
 
 @dataclasses.dataclass
@@ -178,18 +175,6 @@ def _plain(text):
     text = re.sub(r"^ *(?:BOOST_DESCRIBE|TENON)_\w+\(.*$", "", text, flags=re.M)
     text = re.sub(r"^using ([^;=]+);", lambda m: " ".join(f"using {name.strip()};" for name in m[1].split(",")), text, flags=re.M)
     return re.sub(r"^(\s*)// ?(?=.)", r"\1/// ", text, flags=re.M)
-
-
-def names():
-    """The public headers of functions."""
-    return re.findall(INCLUDED, UMBRELLA.read_text())
-
-
-def rooms():
-    """The same, with those that a header includes which declares nothing itself in its place."""
-    inside = {header: re.findall(INCLUDED, (ROOT / header).read_text()) for header in names()}
-    return [each for header, found in inside.items()
-            for each in (found if not re.search(r"^namespace", (ROOT / header).read_text(), flags=re.M) else [header])]
 
 
 def read(of=None):

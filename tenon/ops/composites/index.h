@@ -15,6 +15,7 @@ namespace tenon {
 
 // Elements from `start` to before `stop`, every step-th; negative bounds count from the end, missing ones are the ends,
 // and both are moved inside the axis. With a negative step it runs backwards.
+//   tn::arange(6)(tn::slice(1, -1, 2))   // 1 3
 struct Slice {
   std::optional<Dim> start = {}, stop = {};
   std::int64_t step = 1;
@@ -26,6 +27,7 @@ inline Slice slice(std::optional<Dim> start, std::optional<Dim> stop, std::int64
 // As many elements as `size` says, every step-th (a positive step), from `start` on: a number, an array too whose value
 // is not known yet; negative ones count from the end. It is moved so far that the window lies inside of the axis. What
 // is written to one that does not is left out.
+//   tn::arange(6)(tn::window(5, 3))   // 3 4 5
 struct Window {
   Array start;
   Dim size;
@@ -38,13 +40,12 @@ struct Ellipsis {};
 inline constexpr Ellipsis ellipsis;  // as many whole axes as are left
 
 // What an index says of an axis (a mask: of as many axes as it has). Axes behind the last part stay whole.
-//   a number     the element there; the axis goes. Outside: a ShapeError.
-//   an array     of integers: elements along the axis. Arrays broadcast together, numbers beside them are arrays too,
-//   and
-//                their common axes take the place of the axes that they index, or come first where those do not lie
-//                side by side. Outside: moved inside when read, left out when written, unless a mode is given.
-//   a mask       of bool: the elements where it holds, in row-major order; data decide how many. One bool makes an axis
-//                in front, of size 1 or, where it is false, 0.
+// - a number: the element there; the axis goes. Outside: a ShapeError.
+// - an array of integers: elements along the axis. Arrays broadcast together, numbers beside them are arrays too, and
+// their common axes take the place of the axes that they index, or come first where those do not lie side by side.
+// Outside: moved inside when read, left out when written, unless a mode is given.
+// - a mask, of bool: the elements where it holds, in row-major order; data decide how many. One bool makes an axis in
+// front, of size 1 or, where it is false, 0.
 class IndexPart {
  public:
   using Form = std::variant<All, NewAxis, Ellipsis, Slice, Window, Dim, Array>;
@@ -73,7 +74,7 @@ class IndexPart {
   Source where_;
 };
 
-// x at an index. `options` say what elements outside are, where arrays name them.
+// x at an index, as x(parts…) has it. `options` say what elements outside are, where arrays name them.
 [[nodiscard]] Array index(const Operand& x, std::span<const IndexPart> parts, const GatherOptions& options = {});
 // x with `value`, which broadcasts to what is indexed, put there, or combined with what is there. Elements that arrays
 // name several times: as scatter_at() says.
@@ -81,6 +82,8 @@ class IndexPart {
                               const Operand& value, const ScatterOptions& options = {});
 
 // x.at(i, j), to be read or to become another array.
+//   Array{1, 2, 3}.at(tn::slice(1)).set(9)   // 9 2 3
+//   Array{1, 2, 3}.at(Array{0, 0}).add(10)   // 21 2 3
 class IndexedUpdate {
  public:
   IndexedUpdate(Array x, std::vector<IndexPart> parts) : x_(std::move(x)), parts_(std::move(parts)) {}

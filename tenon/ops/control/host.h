@@ -57,7 +57,9 @@ std::vector<Array> host_call(HostCallback f, const std::vector<Type>& results, s
 //   Array rows_of(const Array& id) {
 //     const tn::HostSizes sizes{1, [](std::span<const Array> in) { return std::vector{table.rows(in[0])}; }};
 //     return tn::host_call([](std::span<const Array> in) { return std::vector{table.read(in[0])}; }, sizes,
-//                          [](std::span<const Dim> n) { return std::vector{Type::array(DType::f64, {n[0], 3})}; },
+//                          [](std::span<const tn::Dim> n) {
+//                            return std::vector{tn::Type::array(tn::DType::f64, {n[0], 3})};
+//                          },
 //                          {{id}})[0];
 //   }
 struct HostSizes {

@@ -15,6 +15,7 @@ namespace tenon {
 // library multiply the narrow numbers as they are, but floats of 8 bits as bf16, which holds them; of such and another
 // float the result has the dtype with the larger numbers. Throws ShapeError where axes do not fit, DTypeError where
 // `preferred` has no place for what is summed: integers for floats, real numbers for complex ones.
+//   dot_general(Array{{1, 2}, {3, 4}}, Array{1, 10}, {.contract_a = {0}, .contract_b = {0}})   // 31 42
 struct DotAxes {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b;
 };
@@ -22,19 +23,28 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
 
 // As NumPy: matrices in the last two axes, the others broadcast; a vector on either side is a row or a column. dtypes
 // as of dot_general.
+//   matmul(Array{{1, 2}, {3, 4}}, Array{1, 10})   // 21 43
 Array matmul(const Operand& a, const Operand& b);
 Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred);
 
 // "ij,jk->ik" and the like, for one or two operands; without "->" the letters that occur once, in alphabetical order.
 // dtypes as of dot_general.
+//   einsum("ii->i", Array{{1, 2}, {3, 4}})   // 1 4
+//   einsum("ij,j->i", Array{{1, 2}, {3, 4}}, Array{1, 10})   // 21 43
 Array einsum(std::string_view equation, const Operand& a);
 Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred = {});
 
 // The dtype in which `function` sums products of `factors` for a result that is to be `preferred`; or DTypeError.
 DType summed_in(std::string_view function, DType factors, DType preferred);
 
-Array dot(const Operand& a, const Operand& b);    // of two vectors: the inner product; else matmul
-Array outer(const Operand& a, const Operand& b);  // of two vectors
-Array cross(const Operand& a, const Operand& b);  // of vectors of 3 along the last axis
+// Of two vectors the inner product, Σ aᵢ bᵢ; else matmul. dtypes as of dot_general.
+//   dot(Array{1, 2}, Array{3, 4})   // 11
+Array dot(const Operand& a, const Operand& b);
+// aᵢ bⱼ: of two vectors [n, m], of other arrays the axes of a and then those of b.
+//   outer(Array{1, 2}, Array{3, 4})   // 3 4, 6 8
+Array outer(const Operand& a, const Operand& b);
+// The vector product of vectors of 3 along the last axis; others broadcast. Other axes: tenon/api/vectors.h.
+//   cross(Array{1, 0, 0}, Array{0, 1, 0})   // 0 0 1
+Array cross(const Operand& a, const Operand& b);
 
 }  // namespace tenon

@@ -24,7 +24,7 @@ Array cholesky(const Operand& a, const CholeskyOptions& options = {});
 // either. a: [..., n, n]; b: [..., n, m] ([..., m, n] on the right side), with the same axes before, or none of them. A
 // zero on the diagonal gives Inf or NaN.
 //
-//   triangular_solve(cholesky(a), b, {.left_side = true, .lower = true})
+//   triangular_solve(Array{{2.f, 0.f}, {1.f, 2.f}}, Array{{2.f}, {5.f}}, {.left_side = true, .lower = true})   // 1, 2
 struct TriangularOptions {
   bool left_side = false, lower = false, transpose_a = false, conjugate_a = false, unit_diagonal = false;
 };
@@ -38,6 +38,7 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
 Array solve(const Operand& a, const Operand& b);
 
 // The inverse: solve(a, eye(n)) of each matrix. a: [..., n, n]. solve(a, b) is faster and more accurate than inv(a)·b.
+//   inv(Array{{2.f, 0.f}, {0.f, 4.f}})   // 0.5 0, 0 0.25
 Array inv(const Operand& a);
 
 }  // namespace tenon

@@ -29,12 +29,13 @@ struct SortOptions {
 Array sort(const Operand& x, std::int64_t axis = -1, const SortOptions& options = {});
 
 // Where the elements in order are, i32 of x's shape: take_along_axis(x, argsort(x), -1) is sort(x).
+//   argsort(Array{3.f, 1.f, 2.f})   // 1 2 0
 Array argsort(const Operand& x, std::int64_t axis = -1, const SortOptions& options = {});
 
 // Several arrays of one shape, all in the order of the first `keys` of them: by the first, where that is equal by the
 // second, and so on. Throws ShapeError where shapes differ or there are not so many arrays.
 //
-//   sort_together({ages, names})[1]   // names, the youngest first
+//   sort_together({Array{30, 20, 20}, Array{1, 2, 3}})[1]   // 2 3 1
 std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t keys = 1, std::int64_t axis = -1,
                                  const SortOptions& options = {},
                                  const Source& where = std::source_location::current());
@@ -49,7 +50,7 @@ inline std::vector<Array> sort_together(std::initializer_list<Array> operands, s
 // complex numbers (DTypeError: sort them). Throws ShapeError where k is negative or more than there are. Derivatives as
 // those of sort.
 //
-//   auto [values, indices] = top_k(Array{3.f, 1.f, 2.f}, 2);   // 3 2 at 0 2
+//   top_k(Array{3.f, 1.f, 2.f}, 2)   // 3 2, 0 2
 struct TopK {
   Array values, indices;
 };
@@ -71,6 +72,7 @@ struct InOrder {
 std::optional<InOrder> in_order(const Eqn& eqn);
 
 // Of elements in order along the last axis whether each differs from the one before, as the first one does.
+//   starts_of_runs(Array{1, 1, 2})   // true false true
 Array starts_of_runs(const Array& ordered);
 
 }  // namespace tenon

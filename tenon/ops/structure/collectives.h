@@ -1,5 +1,5 @@
 // Collectives: what the lanes of a vmap tell each other, along the name that it gives to their axis.
-//   vmap([](Array x) { return x / psum(x, "i"); }, {.axis_name = "i"})(xs)
+//   tn::vmap([](Array x) { return x / tn::psum(x, "i"); }, {.axis_name = "i"})(Array{1.f, 3.f})   // 0.25 0.75
 // All are made of one op, which a lane is given the values of all lanes by. A derivative that is taken inside of a lane
 // sums cotangents over the lanes, as JAX does: that of psum is psum.
 #pragma once
@@ -35,13 +35,16 @@ class NamedAxis {
 
 // Each of these throws ShapeError where no axis has the name.
 // x of all lanes, stacked along a new axis 0. The same in every lane.
+//   tn::vmap([](Array x) { return tn::all_gather(x, "i"); }, {.axis_name = "i"})(Array{1, 2})   // 1 2, 1 2
 Array all_gather(const Operand& x, std::string_view axis);
 // Σ x over the lanes, their mean, the largest, the smallest. The same in every lane; of bools, psum counts.
+//   tn::vmap([](Array x) { return x - tn::pmean(x, "i"); }, {.axis_name = "i"})(Array{1.f, 3.f})   // -1 1
 Array psum(const Operand& x, std::string_view axis);
 Array pmean(const Operand& x, std::string_view axis);
 Array pmax(const Operand& x, std::string_view axis);
 Array pmin(const Operand& x, std::string_view axis);
 // The number of the lane, i32[], and how many there are.
+//   tn::vmap([](Array x) { return x * tn::axis_index("i"); }, {.axis_name = "i"})(Array{5, 7})   // 0 7
 Array axis_index(std::string_view axis, const Source& where = std::source_location::current());
 Dim axis_size(std::string_view axis, const Source& where = std::source_location::current());
 
