@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/promotion.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 
@@ -194,19 +195,23 @@ Optimizer adagrad(LearningRate rate, const AdagradOptions& options) {
 // --- learning rates ---
 namespace {
 
+// Integers divide as integers: a number of steps is as real as the rate.
+Array as_real_as(const Array& rate, const Array& steps) {
+  return is_integer(steps.dtype()) ? convert(steps, to_inexact(rate).dtype()) : steps;
+}
 Array part_of(const Array& count, const Array& steps) { return clamp(count / max(steps, 1), 0.f, 1.f); }
 
 }  // namespace
 
 LearningRate linear_schedule(const Array& from, const Array& to, const Array& steps) {
-  return [=](const Array& count) { return from + (to - from) * part_of(count, steps); };
+  return [=, most = as_real_as(from, steps)](const Array& count) { return from + (to - from) * part_of(count, most); };
 }
 LearningRate exponential_decay(const Array& from, const Array& steps, const Array& rate) {
-  return [=](const Array& count) { return from * pow(rate, count / steps); };
+  return [=, each = as_real_as(from, steps)](const Array& count) { return from * pow(rate, count / each); };
 }
 LearningRate cosine_decay_schedule(const Array& from, const Array& steps, const Array& alpha) {
-  return [=](const Array& count) {
-    return from * ((1 - alpha) * 0.5 * (1 + cos(std::numbers::pi * part_of(count, steps))) + alpha);
+  return [=, most = as_real_as(from, steps)](const Array& count) {
+    return from * ((1 - alpha) * 0.5 * (1 + cos(std::numbers::pi * part_of(count, most))) + alpha);
   };
 }
 LearningRate warmup_cosine_decay_schedule(const Array& from, const Array& peak, const Array& warmup, const Array& steps,

@@ -143,17 +143,17 @@ struct AdagradOptions {
 Optimizer adagrad(LearningRate rate, const AdagradOptions& options = {});
 
 // --- learning rates ---
-// A line from one value to another in so many steps, a real number.
-//   optim::linear_schedule(1.0, 0.0, 4.0)(1)   // 0.75
+// A line from one value to another in so many steps.
+//   optim::linear_schedule(1.0, 0.0, 4)(1)   // 0.75
 LearningRate linear_schedule(const Array& from, const Array& to, const Array& steps);
 // from · rate^(count / steps).
-//   optim::exponential_decay(1.0, 1.0, 0.5)(2)   // 0.25
+//   optim::exponential_decay(1.0, 2, 0.25)(1)   // 0.5
 LearningRate exponential_decay(const Array& from, const Array& steps, const Array& rate);
 // Half a cosine, down to alpha · from.
-//   optim::cosine_decay_schedule(1.0, 4.0)(2)   // 0.5
+//   optim::cosine_decay_schedule(1.0, 4)(2)   // 0.5
 LearningRate cosine_decay_schedule(const Array& from, const Array& steps, const Array& alpha = 0.0);
 // A line up to the peak in `warmup` steps, then half a cosine down to `end`, in `steps` together.
-//   optim::warmup_cosine_decay_schedule(0.0, 1.0, 2.0, 4.0)(1)   // 0.5
+//   optim::warmup_cosine_decay_schedule(0.0, 1.0, 2, 4)(1)   // 0.5
 LearningRate warmup_cosine_decay_schedule(const Array& from, const Array& peak, const Array& warmup, const Array& steps,
                                           const Array& end = 0.0);
 
