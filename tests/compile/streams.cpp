@@ -6,6 +6,7 @@
 #include "tenon/compile/pipeline.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/transform/transforms.h"
+#include "tests/fuzzing.h"
 #include "tests/rewrite/same.h"
 
 namespace tenon {
@@ -301,6 +302,39 @@ TEST_P(Streamed, NoStackIsMade) {
   const DType dtype = p->output_types()[0].dtype;
   expect_native({jit(f)(h, xs)}, evaluate(*p, {}, in), dtype);
   if (GetParam().varies) expect_native({jit(f, {.sizes = Sizes::symbolic})(h, xs)}, evaluate(*p, {}, in), dtype);
+}
+
+// Compiled code gives what the evaluator does of a function as it is written: of lanes, tangents, gradients, gradients
+// of lanes and second derivatives. Once: on every processor the passes make the same of them.
+TEST_P(Streamed, AreTheSameUnderTransformations) {
+  if (fuzzing::is_repetition()) return;
+  const Shape shape{stream_steps, stream_rows, stream_width};
+  const Array xs = reshape(sin(arange(shape.elements().value(), DType::f64) * 1.3 + 0.4), shape), h = cos(xs(3)),
+              two_h = stack({h, h * 0.5}, 0), two_xs = stack({xs, cos(xs)}, 0);
+  const auto& f = GetParam().f;
+  const auto expect_same = [](const auto& g, const Array& h, const Array& xs) {
+    const auto leaves = [g](const Array& h, const Array& xs) {
+      auto own = g;
+      return tree::leaves(own(h, xs));
+    };
+    const ProgramRef p = inline_calls(trace(leaves)(h, xs));
+    expect_native(jit(leaves)(h, xs), evaluate(*p, {}, std::vector<Value>{h.value(), xs.value()}),
+                  p->output_types()[0].dtype);
+  };
+  expect_same(vmap(f), two_h, two_xs);
+  const DType dtype = trace(f)(h, xs)->output_types()[0].dtype;
+  if (!is_real(dtype)) return;
+  const auto loss = [&](const Array& h, const Array& xs) { return sum(log1p(square(convert(f(h, xs), DType::f64)))); };
+  auto slope = grad<0, 1>(loss);
+  expect_same([&](const Array& h, const Array& xs) { return jvp(f, std::tuple(h, xs), std::tuple(cos(h), sin(xs))); },
+              h, xs);
+  expect_same(slope, h, xs);
+  expect_same(vmap(slope), two_h, two_xs);
+  const auto length = [&](const Array& h, const Array& xs) {
+    const auto [by_h, by_xs] = slope(h, xs);
+    return sum(square(by_h)) + sum(square(by_xs));
+  };
+  expect_same(grad<0, 1>(length), h, xs);
 }
 INSTANTIATE_TEST_SUITE_P(All, Streamed, testing::ValuesIn(streamed_cases),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -201,6 +201,23 @@ TEST_P(Pairs, TheirDerivativesAreTheSame) {
   const ProgramRef back = compose_views(inline_calls(pullback(p, in, out)));
   expect_same_evaluated(back, streamed(back));
 }
+// Of lanes, and of the tangents of derivatives.
+TEST_P(Pairs, TheirLanesAndSecondDerivativesAreTheSame) {
+  const ProgramRef p = program();
+  const Mask in{true, true, true}, out{true};
+  const ProgramRef lanes = compose_views(inline_calls(vmap(p, in, out, Dim(2))));
+  expect_same_evaluated(lanes, streamed(lanes));
+  if (!has_tangent(p->output_types()[0])) return;
+  const ProgramRef back = inline_calls(pullback(p, in, out));
+  const auto differentiable = [](const std::vector<Type>& types) {
+    Mask mask;
+    for (const Type& type : types) mask.push_back(has_tangent(type));
+    return mask;
+  };
+  const ProgramRef second =
+      compose_views(inline_calls(jvp(back, differentiable(back->input_types()), differentiable(back->output_types()))));
+  expect_same_evaluated(second, streamed(second));
+}
 INSTANTIATE_TEST_SUITE_P(Reductions, Pairs, testing::ValuesIn(reductions),
                          [](const auto& info) { return std::string(info.param.first); });
 
