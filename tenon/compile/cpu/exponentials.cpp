@@ -238,6 +238,15 @@ Real erfc_of(Real x) {
   return choose(abs(x) < 0.8, fma(-x, erf_beside_one(x), 1.0 - x), choose(x < 0.0, 2.0 - above, above));
 }
 
+namespace {
+
+// As f64, in as many lanes.
+Real in_f64(Real x) {
+  llvm::Type* wide = x.b->getDoubleTy();
+  if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));
+  return {x.b, x.b->CreateFPExt(x.v, wide)};
+}
+
 // log of a positive normal or subnormal f64 as the sum of two, within 2^-64 of it: the terms of 2 atanh s that count
 // have two parts each.
 std::pair<Real, Real> log_in_two_parts(Real x) {
@@ -262,12 +271,7 @@ std::pair<Real, Real> log_in_two_parts(Real x) {
 // e^{y·log a}, a not negative: f32 in f64, which leaves one rounding; f64 by a logarithm in two parts.
 Real power_of_modulus(Real a, Real y) {
   Builder& b = *a.b;
-  if (a.f32()) {
-    llvm::Type* wide = b.getDoubleTy();
-    if (a.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(a.type()));
-    const auto widened = [&](Real v) { return Real{&b, b.CreateFPExt(v.v, wide)}; };
-    return {&b, b.CreateFPTrunc(exp_of(widened(y) * log_of(widened(a))).v, a.type())};
-  }
+  if (a.f32()) return {&b, b.CreateFPTrunc(exp_of(in_f64(y) * log_of(in_f64(a))).v, a.type())};
   const auto [high, low] = log_in_two_parts(a);
   llvm::Value* positive = b.CreateAnd(b.CreateFCmpUGT(a.v, a.like(0).v), a < infinity);
   const Real along = choose(positive, high, choose(equal(a, 0.0), a.like(-infinity), a));
@@ -277,6 +281,8 @@ Real power_of_modulus(Real a, Real y) {
   const Reduced e = reduce(at_most(at_least(product, -746.0), 711.0), rest);
   return scale(e.expm1 + 1.0, e.n);
 }
+
+}  // namespace
 
 Real pow_of(Real x, Real y) {
   Builder& b = *x.b;
@@ -304,10 +310,7 @@ Real rem_of(Real x, Real y) {
   Builder& b = *x.b;
   const auto by_c = [&] { return Reals{by_library("fmod", {x, y})}; };
   if (!has_feature(b, "+fma")) return by_c()[0];
-  llvm::Type* wide = b.getDoubleTy();
-  if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));
-  const auto modulus = [&](Real v) { return Real{&b, b.CreateFPExt(abs(v).v, wide)}; };
-  const Real dividend = modulus(x), divisor = modulus(y), quotient = dividend / divisor;
+  const Real dividend = in_f64(abs(x)), divisor = in_f64(abs(y)), quotient = dividend / divisor;
   llvm::Value* smaller = dividend < divisor;
   llvm::Value* finite = b.CreateAnd(divisor > 0.0, dividend < infinity);  // else left is NaN
   llvm::Value* far = b.CreateAnd(finite, b.CreateFCmpOGE(quotient.v, quotient.like(0x1p53).v));
