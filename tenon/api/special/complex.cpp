@@ -137,13 +137,19 @@ constinit const SpecialFunction faddeeva_function(
       return Arrays{-slope.im, slope.re};
     });
 constinit const SpecialFunction log_gamma_function("loggamma", log_gamma_by_parts);
-constinit const SpecialFunction real_log_gamma_function("loggamma", log_gamma_of_positive,
-                                                        [](In x) { return digamma(x[0]); });
 
 Array by_parts(const SpecialFunction& f, const Array& x, const Array& y) {
   const Arrays made = f.results({x, y});
   return complex(made[0], made[1]);
 }
+Array complex_log_gamma(In in) {
+  const Array wide = convert(in[0], DType::c128);  // in f32 its parts lose what they leave of each other
+  return convert(by_parts(log_gamma_function, real(wide), imag(wide)), in[0].dtype());
+}
+
+constinit const SpecialFunction log_gamma_of_any_function("loggamma", log_gamma_of_positive,
+                                                          OfComplex{complex_log_gamma},
+                                                          [](In x) { return digamma(x[0]); });
 
 }  // namespace
 
@@ -153,11 +159,6 @@ Array wofz(const Operand& z) {
   const Array wide = widened(x);
   return by_parts(faddeeva_function, wide, zeros_like(wide));
 }
-Array loggamma(const Operand& x) {
-  const Array given = to_inexact(x);
-  if (!is_complex(given.dtype())) return real_log_gamma_function({given});
-  if (given.dtype() == DType::c64) return convert(loggamma(convert(given, DType::c128)), DType::c64);
-  return by_parts(log_gamma_function, real(given), imag(given));
-}
+Array loggamma(const Operand& x) { return log_gamma_of_any_function({x}); }
 
 }  // namespace tenon::special

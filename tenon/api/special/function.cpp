@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -25,12 +26,14 @@ Array real_operand(std::string_view name, const Operand& x) {
 
 Arrays SpecialFunction::results(std::span<const Operand> operands) const {
   const SourceScope place(operands[0].where(), name_);
-  Arrays real;
-  for (const Operand& x : operands) real.push_back(real_operand(name_, x));
-  Met with = meet(name_, real);
+  const bool complex =
+      complex_ && std::ranges::any_of(operands, [](const Operand& x) { return is_complex(x->dtype()); });
+  Arrays given;
+  for (const Operand& x : operands) given.push_back(complex ? x.array() : real_operand(name_, x));
+  Met with = meet(name_, given);
   const DType dtype = with.operands[0].dtype();
   for (Array& x : with.operands) x = widened(x);
-  Arrays made = tracing() ? traced(with.operands) : alone(with.operands);
+  Arrays made = complex ? (*complex_)(with.operands) : tracing() ? traced(with.operands) : alone(with.operands);
   for (Array& x : made) x = convert(x, dtype).with_weak(with.weak);
   return made;
 }

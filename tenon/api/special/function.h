@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -41,9 +42,14 @@ class Formula {
   Arrays (*several_)(In x) = nullptr;
 };
 
-// A function that a formula gives. Its operands promote to real numbers of one dtype and broadcast; f8, f16 and bf16
-// are computed in f32 and rounded at the end. In a trace the formula becomes part of it; outside of traces it is
-// compiled, once a dtype for all sizes. For static storage.
+// What a function of real arrays is of complex ones, of one shape and dtype; its derivatives are those of its ops.
+struct OfComplex {
+  Formula value;
+};
+
+// A function that a formula gives. Its operands promote to real numbers of one dtype, or to complex ones where it has a
+// formula of these, and broadcast; f8, f16 and bf16 are computed in f32 and rounded at the end. In a trace the formula
+// becomes part of it; outside of traces it is compiled, once a dtype for all sizes. For static storage.
 class SpecialFunction {
  public:
   constexpr SpecialFunction(const char* name, Formula value) : name_(name), value_(value) {}
@@ -51,6 +57,9 @@ class SpecialFunction {
   template <class... Slopes>
   constexpr SpecialFunction(const char* name, Formula value, Formula slope, Slopes... slopes)
       : name_(name), value_(value), slopes_{slope, slopes...}, has_slopes_(true) {}
+  template <class... Slopes>
+  constexpr SpecialFunction(const char* name, Formula value, OfComplex complex, Formula slope, Slopes... slopes)
+      : name_(name), value_(value), complex_(complex.value), slopes_{slope, slopes...}, has_slopes_(true) {}
 
   Array operator()(std::initializer_list<Operand> operands) const { return results(operands)[0]; }
   Arrays results(std::span<const Operand> operands) const;
@@ -68,6 +77,7 @@ class SpecialFunction {
 
   const char* name_;
   Formula value_;
+  std::optional<Formula> complex_;
   std::array<Formula, 4> slopes_{};
   bool has_slopes_ = false;
   mutable Lasting<Jitted<Compiled>> compiled_;
@@ -91,7 +101,7 @@ Array rest_of_atanh(const Array& s, int terms, int terms_of_f32);
 // log(ratio) - away of ratio = 1 + away, without cancellation near 0.
 Array log_less(const Array& ratio, const Array& away);
 
-// Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
+// Whether whole numbers are odd, without a quotient.
 Array is_odd(const Array& whole);
 // The first half of the digits of x, of which the square is exact, as is what it leaves of x; a constant to
 // derivatives.

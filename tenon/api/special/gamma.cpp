@@ -229,6 +229,7 @@ constinit const SpecialFunction digamma_function("digamma", log_gamma_slope,
                                                  [](In x) { return trigamma_function({x[0]}); });
 constinit const SpecialFunction lgamma_function("lgamma", log_gamma, [](In x) { return special::digamma(x[0]); });
 constinit const SpecialFunction gamma_function("gamma", gamma_value,
+                                               OfComplex{[](In x) { return exp(loggamma(x[0])); }},
                                                [](In x) { return special::gamma(x[0]) * special::digamma(x[0]); });
 constinit const SpecialFunction zeta_function("zeta", zeta_of);
 constinit const SpecialFunction polygamma_function("polygamma", polygamma_of);
@@ -255,7 +256,7 @@ Array stirling_rest(const Array& x) {
 Array log_gamma_from_one(const Array& a) { return a * (a - 1.0) * chebyshev(a - 1.0, terms_of_log_gamma); }
 
 Array lgamma(const Operand& x) { return lgamma_function({x}); }
-Array gamma(const Operand& x) { return is_complex(x->dtype()) ? exp(loggamma(x)) : gamma_function({x}); }
+Array gamma(const Operand& x) { return gamma_function({x}); }
 Array digamma(const Operand& x) { return digamma_function({x}); }
 Array polygamma(const Operand& n, const Operand& x) { return polygamma_function({n, x}); }
 Array zeta(const Operand& x, const Operand& q) { return zeta_function({x, q}); }

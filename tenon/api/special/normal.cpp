@@ -237,7 +237,9 @@ Array owens_t_in_a(In in) {
   return exp(-0.5 * in[0] * in[0] * more) / (2.0 * pi * more);
 }
 
-constinit const SpecialFunction erfcx_function("erfcx", erfcx_of, erfcx_slope);
+constinit const SpecialFunction erfcx_function("erfcx", erfcx_of,
+                                               OfComplex{[](In x) { return wofz(complex(-imag(x[0]), real(x[0]))); }},
+                                               erfcx_slope);
 constinit const SpecialFunction dawsn_function("dawsn", dawsn_of, dawsn_slope);
 constinit const SpecialFunction ndtr_function("ndtr", ndtr_of, [](In x) { return bell(x[0]) / root_of_two_pi; });
 constinit const SpecialFunction log_ndtr_function("log_ndtr", log_ndtr_of, log_ndtr_slope);
@@ -246,10 +248,7 @@ constinit const SpecialFunction owens_t_function("owens_t", owens_t_of, owens_t_
 
 }  // namespace
 
-Array erfcx(const Operand& x) {
-  if (!is_complex(x->dtype())) return erfcx_function({x});
-  return wofz(complex(-imag(x), real(x)));
-}
+Array erfcx(const Operand& x) { return erfcx_function({x}); }
 Array dawsn(const Operand& x) { return dawsn_function({x}); }
 Array ndtr(const Operand& x) { return ndtr_function({x}); }
 Array log_ndtr(const Operand& x) { return log_ndtr_function({x}); }

@@ -1,7 +1,6 @@
 // What the gamma function and logarithms make: factorials, the beta function, entropies.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +9,6 @@
 #include "tenon/api/special/gamma.h"
 #include "tenon/api/special/iteration.h"
 #include "tenon/ops/elementwise/arithmetic.h"
-#include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
@@ -250,9 +248,6 @@ Array comb_in_k(In in) {
   return special::comb(in[0], in[1]) * (special::digamma(in[0] - in[1] + 1.0) - special::digamma(in[1] + 1.0));
 }
 
-// --- of complex numbers ---
-bool any_complex(const Operand& x, const Operand& y) { return is_complex(x->dtype()) || is_complex(y->dtype()); }
-Arrays in_complex(const Operand& x, const Operand& y) { return in_one_dtype(std::array<Array, 2>{x, y}).operands; }
 template <Array (*logarithm)(const Operand& x)>
 Array complex_boxcox(In in) {
   const Array &power = in[1], along = logarithm(in[0]), zero = power == 0.0, divisor = where(zero, 1.0, power);
@@ -267,18 +262,23 @@ constinit const SpecialFunction poch_function("poch", poch_of, poch_in_z, poch_i
 constinit const SpecialFunction betaln_function("betaln", log_beta, log_beta_slope<0>, log_beta_slope<1>);
 constinit const SpecialFunction beta_function("beta", beta_of, beta_slope_in<0>, beta_slope_in<1>);
 constinit const SpecialFunction xlogy_function(
-    "xlogy", times_log<log>, [](In x) { return log(x[1]); }, [](In x) { return x[0] / x[1]; });
+    "xlogy", times_log<log>, OfComplex{times_log<log>}, [](In x) { return log(x[1]); },
+    [](In x) { return x[0] / x[1]; });
 constinit const SpecialFunction xlog1py_function(
-    "xlog1py", times_log<log1p>, [](In x) { return log1p(x[1]); }, [](In x) { return x[0] / (1.0 + x[1]); });
+    "xlog1py", times_log<log1p>, OfComplex{times_log<log1p>}, [](In x) { return log1p(x[1]); },
+    [](In x) { return x[0] / (1.0 + x[1]); });
 constinit const SpecialFunction entr_function("entr", entropy, [](In x) { return -log(x[0]) - 1.0; });
 constinit const SpecialFunction rel_entr_function(
     "rel_entr", relative_entropy, [](In x) { return log(x[0] / x[1]) + 1.0; }, [](In x) { return -x[0] / x[1]; });
 constinit const SpecialFunction kl_div_function(
     "kl_div", divergence, [](In x) { return log(x[0] / x[1]); }, [](In x) { return 1.0 - x[0] / x[1]; });
-constinit const SpecialFunction logit_function("logit", logit_of, [](In x) { return 1.0 / (x[0] * (1.0 - x[0])); });
-constinit const SpecialFunction boxcox_function("boxcox", boxcox_of<log>, boxcox_in_x<log>, boxcox_in_power<log>);
-constinit const SpecialFunction boxcox1p_function("boxcox1p", boxcox_of<log1p>, boxcox_in_x<log1p>,
-                                                  boxcox_in_power<log1p>);
+constinit const SpecialFunction logit_function("logit", logit_of,
+                                               OfComplex{[](In x) { return log(x[0] / (1.0 - x[0])); }},
+                                               [](In x) { return 1.0 / (x[0] * (1.0 - x[0])); });
+constinit const SpecialFunction boxcox_function("boxcox", boxcox_of<log>, OfComplex{complex_boxcox<log>},
+                                                boxcox_in_x<log>, boxcox_in_power<log>);
+constinit const SpecialFunction boxcox1p_function("boxcox1p", boxcox_of<log1p>, OfComplex{complex_boxcox<log1p>},
+                                                  boxcox_in_x<log1p>, boxcox_in_power<log1p>);
 constinit const SpecialFunction comb_function("comb", comb_of, comb_in_n, comb_in_k);
 
 }  // namespace
@@ -290,23 +290,15 @@ Array factorial(const Operand& n) { return factorial_function({n}); }
 Array poch(const Operand& z, const Operand& m) { return poch_function({z, m}); }
 Array betaln(const Operand& a, const Operand& b) { return betaln_function({a, b}); }
 Array beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
-Array xlogy(const Operand& x, const Operand& y) {
-  return any_complex(x, y) ? times_log<log>(in_complex(x, y)) : xlogy_function({x, y});
-}
-Array xlog1py(const Operand& x, const Operand& y) {
-  return any_complex(x, y) ? times_log<log1p>(in_complex(x, y)) : xlog1py_function({x, y});
-}
+Array xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
+Array xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
 Array entr(const Operand& x) { return entr_function({x}); }
 Array rel_entr(const Operand& p, const Operand& q) { return rel_entr_function({p, q}); }
 Array kl_div(const Operand& p, const Operand& q) { return kl_div_function({p, q}); }
-Array logit(const Operand& x) { return is_complex(x->dtype()) ? log(x / (1.0 - Array(x))) : logit_function({x}); }
+Array logit(const Operand& x) { return logit_function({x}); }
 
-Array boxcox(const Operand& x, const Operand& lmbda) {
-  return any_complex(x, lmbda) ? complex_boxcox<log>(in_complex(x, lmbda)) : boxcox_function({x, lmbda});
-}
-Array boxcox1p(const Operand& x, const Operand& lmbda) {
-  return any_complex(x, lmbda) ? complex_boxcox<log1p>(in_complex(x, lmbda)) : boxcox1p_function({x, lmbda});
-}
+Array boxcox(const Operand& x, const Operand& lmbda) { return boxcox_function({x, lmbda}); }
+Array boxcox1p(const Operand& x, const Operand& lmbda) { return boxcox1p_function({x, lmbda}); }
 Array comb(const Operand& n, const Operand& k, bool repetition) {
   if (!repetition) return comb_function({n, k});
   const SourceScope place(n.where(), "comb");
