@@ -80,7 +80,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
                        strict_in_place, strict_native, bool(inline), *_sizes(fun, sizes))
     if numerics not in ("relaxed", "strict"):
         raise _core.OptionError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
-    _core.set_rewrites(jitted, tuple(rewrites), numerics == "strict")
+    _core.set_rewrites(jitted, rewrites, numerics == "strict")
     functools.update_wrapper(jitted, fun)
     jitted._static = static
     return jitted
