@@ -154,8 +154,8 @@ Arrays with_invariants(const LoopParams& p, const Going& going, const Arrays& op
 }
 
 double multiplications(const Program& body, const Eqn& product) {
-  const ProductForm form = product_form(product.params, body.type(product.in[0]), body.type(product.in[1]));
-  return estimated_elements(body.type(product.out[0])) * kernel::estimate(form.sum_sizes);
+  const Type &a = body.type(product.in[0]), &b = body.type(product.in[1]);
+  return product_form(product.params, a, b).multiplications(body.type(product.out[0]));
 }
 // Products of constants that cost no more than what reads them in all steps.
 Going matrices_of(const Eqn&, const LoopParams& p) {
@@ -346,6 +346,7 @@ class LateMapSearch {
   std::vector<bool> of_step_, of_state_;  // what depends on the number of the step; on what the loop carries
 };
 
+LateMaps late_maps_of(const Eqn&, const LoopParams& p) { return LateMapSearch(p).found(); }
 Arrays with_late_maps(const LoopParams& p, const LateMaps& maps, const Arrays& operands) {
   std::vector<Var> results;
   for (const std::size_t i : maps.results) results.push_back(p.body->outputs()[i]);
@@ -364,36 +365,31 @@ Arrays with_late_maps(const LoopParams& p, const LateMaps& maps, const Arrays& o
   return built.results;
 }
 
+// A pass that takes something out of all loops; `memo` is its own.
+template <class Of, class With>
+ProgramRef in_loops(Memo<ProgramRef>& memo, const ProgramRef& program, ProgramRef pass(const ProgramRef&), Of of,
+                    With with) {
+  if (!has_loops(*program)) return program;
+  return memo.get(program->hash(), [&] { return with_loops(program, pass, of, with); });
+}
+
 }  // namespace
 
 ProgramRef hoist_matrices(const ProgramRef& program) {
-  if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("hoist_matrices")(program->hash()).finish(),
-                  [&] { return with_loops(program, hoist_matrices, matrices_of, with_invariants); });
+  return in_loops(memo, program, hoist_matrices, matrices_of, with_invariants);
 }
-
 ProgramRef hoist_invariants(const ProgramRef& program) {
-  if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("hoist_invariants")(program->hash()).finish(),
-                  [&] { return with_loops(program, hoist_invariants, invariants_of, with_invariants); });
+  return in_loops(memo, program, hoist_invariants, invariants_of, with_invariants);
 }
-
 ProgramRef hoist_maps(const ProgramRef& program) {
-  if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("hoist_maps")(program->hash()).finish(),
-                  [&] { return with_loops(program, hoist_maps, maps_of, with_maps); });
+  return in_loops(memo, program, hoist_maps, maps_of, with_maps);
 }
-
 ProgramRef delay_maps(const ProgramRef& program) {
-  if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("delay_maps")(program->hash()).finish(), [&] {
-    const auto found = [](const Eqn&, const LoopParams& p) { return LateMapSearch(p).found(); };
-    return with_loops(program, delay_maps, found, with_late_maps);
-  });
+  return in_loops(memo, program, delay_maps, late_maps_of, with_late_maps);
 }
 
 }  // namespace tenon

@@ -348,7 +348,7 @@ bool BlockPlanner::merged_product(const Eqn& eqn, const std::array<Var, 2>& oper
   const auto axes_a = joined({form.batch_a, form.free_a, form.contract_a});
   const auto axes_b = joined({form.batch_b, form.contract_b, form.free_b});
   const Type laid_a = in_order(a, axes_a), laid_b = in_order(b, axes_b);
-  const double work = estimated_elements(program_.type(eqn.out[0])) * kernel::estimate(form.sum_sizes);
+  const double work = form.multiplications(program_.type(eqn.out[0]));
   for (const auto& [lays_a, lays_b] : {std::pair(true, false), {false, true}, {true, true}}) {
     ProductForm merged = form;
     if (lays_a) number({&merged.batch_a, &merged.free_a, &merged.contract_a});

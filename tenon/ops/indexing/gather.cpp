@@ -215,6 +215,8 @@ Array gather_of_batch(const Params& params, const GatherBatch& batch, const Arra
                 {.mode = p.mode, .fill = p.fill, .hints = {.sorted = p.sorted, .unique = p.unique}});
 }
 
+namespace {
+
 std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, const Array& indices) {
   const auto& p = params.as<GatherParams>();
   if (x.rank() == 0 || p.map != std::vector<std::int64_t>{0} || !p.batch.empty() || p.slice_sizes[0] != Dim(1) ||
@@ -241,6 +243,8 @@ std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, cons
         return transpose(reshape(rows, apart), permutation);
       }};
 }
+
+}  // namespace
 
 std::optional<RowsRead> rows_read(const OpInfo& op, const Params& params, const Type& x,
                                   std::span<const Array> indices) {

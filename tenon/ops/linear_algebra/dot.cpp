@@ -11,6 +11,7 @@
 #include "tenon/base/factors.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/describe_params.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
@@ -324,6 +325,10 @@ ProductForm product_form(const Params& params, const Type& a, const Type& b) {
                    {}};
   for (std::int64_t axis : p.contract_a) form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)]);
   return form;
+}
+
+double ProductForm::multiplications(const Type& result) const {
+  return estimated_elements(result) * kernel::estimate(sum_sizes);
 }
 
 namespace {

@@ -45,6 +45,8 @@ struct ProductForm {
   std::vector<Index> index_b(std::span<const Index> out, std::span<const Index> sum) const {
     return index<Index>(batch_b, free_b, contract_b, out, free_a.size(), sum);
   }
+  // So many, of sizes that vary an estimate.
+  double multiplications(const Type& result) const;
   // As one strided batch of matrix products, where the axes of each group lie behind each other in memory.
   std::optional<kernel::Product> strides(std::span<const Dim> a, std::span<const Dim> b) const;
 
@@ -172,7 +174,6 @@ struct RowsRead {
 };
 std::optional<RowsRead> rows_read(const OpInfo& op, const Params& params, const Type& x,
                                   std::span<const Array> indices);
-std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, const Array& indices);
 std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x);
 std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& x, std::span<const Array> starts);
 const OpInfo& gather_op();

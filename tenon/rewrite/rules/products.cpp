@@ -368,7 +368,7 @@ MaybeArray of_f32(const Match& m) {
   const DType dtype = m.root().dtype();
   if (!is_half(dtype)) return {};
   const ProductForm form = product_form(m.maker(m.root())->params, m[0].type(), m[1].type());
-  if (estimated_elements(m.root().type()) * kernel::estimate(form.sum_sizes) < fewest) return {};
+  if (form.multiplications(m.root().type()) < fewest) return {};
   const Array a = convert(m[0], DType::f32), b = convert(m[1], DType::f32);
   return convert(dot_general(a, b, {form.contract_a, form.contract_b, form.batch_a, form.batch_b}), dtype);
 }
