@@ -24,7 +24,7 @@ template <class T>
 json figure_of(const Function& f, const char* kind, const Options& options) {
   const char* dtype = sizeof(T) == 4 ? "f32" : "f64";
   const Result r = accuracy::measure<T>(f, options);
-  const bool all = sizeof(T) == 4 && f.homes.size() == 1 && options.step == 1;
+  const bool all = accuracy::takes_all<T>(f) && options.step == 1;
   json at = json::array();
   for (const double x : r.at) at.push_back(fmt::format("{:.{}g}", x, sizeof(T) == 4 ? 9 : 17));
   return {{"function", f.name},

@@ -217,10 +217,15 @@ double error_in_ulp(T got, const Exact& value) {
 }
 
 template <class T>
+bool takes_all(const Function& function) {
+  return sizeof(T) == 4 && function.homes.size() == 1 && function.everywhere;
+}
+
+template <class T>
 Result measure(const Function& function, const Options& options) {
   Measured<T> measured(function);
   Columns<T> x(function.homes.size());
-  if (sizeof(T) == 4 && x.size() == 1) {
+  if (takes_all<T>(function)) {
     const std::uint64_t all = (std::uint64_t{1} << 32) / options.step, block = std::min<std::uint64_t>(all, 1 << 18);
     x[0].resize(block);
     for (std::uint64_t from = 0; from < all; from += block) {
@@ -242,6 +247,8 @@ Result measure(const Function& function, const Options& options) {
   return measured.result();
 }
 
+template bool takes_all<float>(const Function&);
+template bool takes_all<double>(const Function&);
 template Result measure<float>(const Function&, const Options&);
 template Result measure<double>(const Function&, const Options&);
 template double error_in_ulp<float>(float, const Exact&);

@@ -29,7 +29,10 @@ struct Result {
 template <class T>
 double error_in_ulp(T got, const Exact& value);
 
-// Of T = float or double: compiled code, on all of f32 where there is one argument, else on draws.
+// Whether it is measured on all numbers of T, or every so many: of f32, where it has one argument, which may be any.
+template <class T>
+bool takes_all(const Function& function);
+// Of T = float or double: compiled code, on these, else on draws.
 template <class T>
 Result measure(const Function& function, const Options& options);
 
