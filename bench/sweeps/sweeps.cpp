@@ -403,6 +403,30 @@ void tables() {
   }
 }
 
+// The gradient of steps of points that all attract each other, and of a map over rows of all pairs.
+void pairs_of_steps() {
+  Sweep times("Loops over all pairs of n points, the gradient's run", "n", "ms");
+  Sweep memory("The same, memory", "n", "bytes");
+  for (int n : {200, 400, 800, 1600}) {
+    const auto measure = [&](const std::string& name, auto f, const auto&... args) {
+      memory.add(n, name, most_bytes(tn::explain(f)(args...)));
+      times.add(n, name, bench::median_seconds([&] { f(args...); }) * 1e3);
+    };
+    const auto attract = [](const Array&, const Array& at) {
+      const Array away = tn::expand_dims(at, 0) - tn::expand_dims(at, 1), far = tn::sum(away * away, 2) + 0.1f;
+      return at + 1e-4f * tn::sum(away * tn::expand_dims(tn::rsqrt(far) / far, 2), 1);
+    };
+    const auto bodies = [=](const Array& at) { return tn::sum(tn::square(tn::fori_loop(0, 20, attract, at))); };
+    const auto rows = [](const Array& x, const Array& y) {
+      const auto row = [&](const Array& at) { return tn::sum(tn::exp(-tn::sum(tn::square(at - y), 1))); };
+      return tn::sum(tn::square(tn::map(row, x)));
+    };
+    const Array x = tn::random::normal(tn::random::key(1), {n, 3}), y = tn::random::normal(tn::random::key(2), {n, 3});
+    measure("20 steps of n bodies", tn::jit(tn::grad(bodies)), x);
+    measure("a map over n rows", tn::jit(tn::grad<0, 1>(rows)), x, y);
+  }
+}
+
 // The gradient of a scan with xs and ys by its checkpoints.
 void checkpoints() {
   Sweep times("The gradient of a scan over f32[n, 64], run", "steps", "ns a step");
@@ -504,6 +528,7 @@ int main(int argc, char** argv) {
   if (wanted("attention")) attention();
   if (wanted("varying")) varying();
   if (wanted("tables")) tables();
+  if (wanted("pairs")) pairs_of_steps();
   if (wanted("checkpoints")) checkpoints();
   if (wanted("lists")) lists();
   if (wanted("rewriting")) rewriting();

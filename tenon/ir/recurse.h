@@ -17,6 +17,7 @@ struct PartitionRequest {
   // Of the body of a loop: as many inputs, from first_carry on, that its first outputs carry on. What is updated in
   // places from step to step weighs what such a step changes.
   std::size_t first_carry = 0, carries = 0;
+  std::optional<Dim> steps = {};  // of which residuals are stacked; what precedes first_carry is one for all
   bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
   // Residuals have only sizes that the Program is given, as where they are stacked: what has a size that data decide on
   // the way is computed again.

@@ -5,10 +5,12 @@
 #include <set>
 #include <unordered_map>
 
+#include "tenon/base/estimate.h"
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/control/update_chain.h"
 #include "tenon/transform/coefficients.h"
+#include "tenon/transform/made_again.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/min_cut.h"
 #include "tenon/transform/transforms.h"
@@ -27,7 +29,8 @@ enum class Part { first, both, second };  // of an eqn; `both`: a region op that
 
 class Partition {
  public:
-  Partition(const Program& program, const PartitionRequest& request) : program_(program), request_(request) {}
+  Partition(const Program& program, const PartitionRequest& request)
+      : program_(program), request_(request), sums_again_(sums_made_again(program, request)) {}
 
   Partitioned run() {
     classify();
@@ -87,8 +90,12 @@ class Partition {
     }
   }
 
+  bool is_sum_again(const Eqn& eqn) const {
+    return sums_again_[static_cast<std::size_t>(&eqn - program_.eqns().data())];
+  }
   // Whether computing an eqn again may round its result otherwise: code differs with what else it computes.
   bool rounds(const Eqn& eqn) const {
+    if (is_sum_again(eqn)) return is_inexact(program_.type(eqn.out[0]).dtype);
     if (!is_recomputable(eqn) || !is_inexact(program_.type(eqn.out[0]).dtype)) return false;
     const bool elementwise = rule_of<LowerElement>(*eqn.op)->elementwise;
     return std::ranges::any_of(eqn.in, [&](Var v) {
@@ -137,7 +144,7 @@ class Partition {
 
   // Whether the second part may compute a known eqn's results again: by choice, or since it must not keep them.
   bool is_again(const Eqn& eqn) const {
-    if (is_recomputable(eqn) && !firm_.contains(&eqn)) return true;
+    if (is_sum_again(eqn) || (is_recomputable(eqn) && !firm_.contains(&eqn))) return true;
     if (effect_of(eqn) != Effect::none) return false;
     return std::ranges::any_of(eqn.out, [&](Var v) { return ragged_[v]; });
   }
@@ -531,6 +538,7 @@ class Partition {
 
   const Program& program_;
   const PartitionRequest& request_;
+  std::vector<bool> sums_again_;  // of eqns
   std::vector<Dim> sizes_;
   std::vector<bool> known_, constant_, save_, remade_;
   std::vector<bool> rounded_;          // may be another number if it is computed again
@@ -554,6 +562,7 @@ Partitioned partition(const ProgramRef& program, const PartitionRequest& request
   static constinit Memo<Partitioned> memo;
   Hasher h;
   h("partition")(program->hash())(request.recompute)(request.given_sizes)(request.first_carry)(request.carries);
+  h(request.steps ? estimate(*request.steps) : 0);
   hash_mask(h, request.known_in);
   hash_mask(h, request.known_out);
   hash_mask(h, request.free_in);

@@ -23,8 +23,8 @@ ProgramRef jvp(const ProgramRef& program, const Mask& active_in, const Mask& act
 
 // Partial evaluation: what can be computed from the known inputs, and the rest. Residuals by a minimum cut.
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request);
-// Whether a second part may compute an eqn again by choice: elementwise work and maps of indices, never products,
-// reductions, loops or effects.
+// Whether a second part may compute an eqn again by choice: elementwise work and maps of indices. Of loops' steps some
+// reductions and products too (made_again.h); loops and effects never.
 bool is_recomputable(const Eqn& eqn);
 
 // Of a Program that is linear in the inputs of the mask. It may compute non-linearly on the other inputs alone.

@@ -110,6 +110,7 @@ class LoopSplitter {
                              .free_in = Mask(roles_.operands(), true),
                              .first_carry = roles_.consts,
                              .carries = p_.lanes ? 0 : roles_.carries,
+                             .steps = p_.length,
                              .recompute = args_.recompute,
                              .given_sizes = true};
     request.known_in.flip();
