@@ -21,6 +21,8 @@ struct Variation {
   std::optional<std::int64_t> stride;  // of i64 expressions that are affine in it
 };
 
+// Computes expressions. What it has computed it knows by the expressions' nodes: these must live until it is told to
+// forget.
 class ExprEmitter {
  public:
   using FindSlot = std::function<llvm::Value*(kernel::SlotId)>;

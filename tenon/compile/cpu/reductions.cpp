@@ -423,10 +423,15 @@ Value* FunctionEmitter::across(const Partial& part, const Partial* rest) {
   return with_sign(value, signs);
 }
 
-// Whether columns take a few rows at a time: processors fetch few rows that are far apart ahead.
+// Whether columns take a few rows at a time: processors fetch few rows that are far apart ahead. What was found of the
+// rows before lies where the results do, which must hold it without rounding.
 constexpr std::int64_t rows_at_once = 16, long_row_bytes = 1024;
 bool FunctionEmitter::in_row_chunks(const kernel::Reduce& r, const Work& work) const {
-  return r.inner_vars.size() == 1 && !at_most(r.inner_sizes[0], rows_at_once + rows_at_once / 2) &&
+  const auto is_held = [&](const kernel::Reduce::Result& result) {
+    return f_.slots[result.slot].dtype == result.value.dtype();
+  };
+  return std::ranges::all_of(r.results(), is_held) && r.inner_vars.size() == 1 &&
+         !at_most(r.inner_sizes[0], rows_at_once + rows_at_once / 2) &&
          !at_most(r.outer_sizes.back(), long_row_bytes / static_cast<std::int64_t>(work.element_bytes) - 1);
 }
 
@@ -498,13 +503,15 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
       accumulate_one(r, into[0]);
     });
   };
-  const auto add_before = [&](const Partials& parts) {  // what was found of the rows before
+  std::vector<Expr> found;  // of the rows before
+  for (const kernel::Reduce::Result& result : r.results())
+    found.push_back(kernel::load(result.slot, result.value.dtype(), result.offset));
+  const auto add_before = [&](const Partials& parts) {
     e_.forget();
-    std::size_t k = 0;
-    for (const kernel::Reduce::Result& result : r.results()) {
-      Value* before = e_.lanes(kernel::load(result.slot, result.value.dtype(), result.offset));
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      Value* before = e_.lanes(found[k]);
       combine(parts[k], before);
-      note(parts[k++], before, before);
+      note(parts[k], before, before);
     }
   };
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
