@@ -40,6 +40,7 @@ class LoopRebuild {
 
   void bind(Replay& replay) {
     const Eqn& eqn = program_.eqns()[hoist_.loop];
+    sizes_ = replay.sizes();
     collect_outside(replay);
     const EqnScope place(eqn);
     const LoopParams p = replay.params(eqn).as<LoopParams>();
@@ -127,15 +128,17 @@ class LoopRebuild {
       std::vector<Dim> start(x.rank(), 0);
       std::vector<std::int64_t> stride(x.rank(), 1);
       const bool turned = steps.stride < 0;
-      start[0] = turned ? steps.first + (steps.count - 1) * steps.stride : steps.first;
+      start[0] = here(turned ? steps.first + (steps.count - 1) * steps.stride : steps.first);
       stride[0] = std::abs(steps.stride);
-      x = slice_of_shape(x, std::move(start), x.shape().without_axis(0).with_axis(0, steps.count), std::move(stride));
+      x = slice_of_shape(x, std::move(start), x.shape().without_axis(0).with_axis(0, here(steps.count)),
+                         std::move(stride));
       if (turned) x = reverse(x, {0});
     }
     x = move_axis(x, 0, steps.axis);
     if (!steps.chunk) return x;
     const auto axis = static_cast<std::size_t>(steps.axis);
-    return reshape(x, x.shape().without_axis(axis).without_axis(axis).with_axis(axis, steps.count * *steps.chunk));
+    return reshape(x,
+                   x.shape().without_axis(axis).without_axis(axis).with_axis(axis, here(steps.count * *steps.chunk)));
   }
 
   // The end that holds an extremum in its state, as what it compares the same elements with.
@@ -227,8 +230,10 @@ class LoopRebuild {
       bind_now(along.var, replay);
       const Array& x = replay.get(along.var);
       const auto axis = static_cast<std::size_t>(along.steps.axis);
-      const Shape divided =
-          x.shape().without_axis(axis).with_axis(axis, *along.steps.chunk).with_axis(axis, along.steps.count);
+      const Shape divided = x.shape()
+                                .without_axis(axis)
+                                .with_axis(axis, here(*along.steps.chunk))
+                                .with_axis(axis, here(along.steps.count));
       return move_axis(reshape(x, divided), along.steps.axis, 0);
     }
     std::vector<std::int64_t> order{along.steps.axis};
@@ -255,7 +260,7 @@ class LoopRebuild {
   Array steps_before(const StreamEnd& end, const LoopParams& p) const {
     const StepsIn& steps = end.of[0].steps;
     const Array index = place_among(steps, arange(*p.length * hoist_.steps_a_turn, DType::i64));
-    const Array before = p.reverse != (steps.stride < 0) ? size_as_array(steps.count) - 1 - index : index;
+    const Array before = p.reverse != (steps.stride < 0) ? size_as_array(here(steps.count)) - 1 - index : index;
     return reads_.is_of_all_steps(steps) ? before : max(before, 0);
   }
   // What the elements were compared with, in the shape of the result.
@@ -381,16 +386,18 @@ class LoopRebuild {
     steps.stride = std::abs(steps.stride);
     return reads_.is_of_all_steps(steps);
   }
+  // A number of steps, which is one of the Program's, where the loop is written.
+  Dim here(const Dim& steps) const { return substitute(steps, sizes_); }
   // Where a step lies among some of all, and whether it is one of them.
-  static Array place_among(const StepsIn& steps, const Array& number) {
-    const Array from = number - size_as_array(steps.first);
+  Array place_among(const StepsIn& steps, const Array& number) const {
+    const Array from = number - size_as_array(here(steps.first));
     return steps.stride == 1 ? from : floor_divide(from, steps.stride);
   }
-  static Array is_among(const StepsIn& steps, const Step& step) {
+  Array is_among(const StepsIn& steps, const Step& step) const {
     const Array place = place_among(steps, step.number);
-    const Array among = (place >= 0) & (place < size_as_array(steps.count));
+    const Array among = (place >= 0) & (place < size_as_array(here(steps.count)));
     if (steps.stride == 1) return among;
-    return among & (step.number - size_as_array(steps.first) == place * steps.stride);
+    return among & (step.number - size_as_array(here(steps.first)) == place * steps.stride);
   }
 
   StreamStep elements_of(std::size_t i, const Step& step) const {
@@ -517,6 +524,7 @@ class LoopRebuild {
   const std::vector<std::size_t>& maker_;
   std::vector<bool>& done_;
   StepReads reads_;
+  SizeBinding sizes_;                                // of the Program, where the loop is written
   std::map<StepKey, Array> xs_;                      // read a step at a time; the steps are axis 0
   std::map<StepKey, Array> numbered_;                // of some steps: read by number
   std::map<Var, Array> consts_;                      // broadcast over the steps
