@@ -46,8 +46,7 @@ Array shift_right(const Operand& x, const Operand& y) {
 }
 
 Array arctan2(const Operand& y, const Operand& x) {
-  const auto [a, b] = met("arctan2", y, x);
-  return atan2(op(to_inexact(a)), op(to_inexact(b)));
+  return atan2(y, x);
 }
 
 Array power(const Operand& x, const Operand& y) {
@@ -62,13 +61,7 @@ Array power(const Operand& x, const Operand& y) {
     return integer_pow(op(base), exponent);
   }
   const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
-  if (is_inexact(both.dtype)) {
-    // Integers beside a narrower float become that one.
-    const auto fits = [&](const Operand& z) {
-      return is_inexact(z->dtype()) ? Array(z) : convert(z, both.dtype).with_weak(both.weak);
-    };
-    return pow(op(fits(x)), op(fits(y)));
-  }
+  if (is_inexact(both.dtype)) return pow(x, y);
   const auto [a, b] = met("power", x, y);
   return integer_pow(op(a), op(b));
 }

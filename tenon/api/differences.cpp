@@ -107,12 +107,14 @@ Array trapezoid(const Operand& given, const TrapezoidOptions& options) {
   const std::int64_t axis = checked_axis(options.axis, given, name);
   const auto last = [&](const Array& x) { return x.rank() > 1 ? move_axis(x, options.axis, -1) : x; };
   const auto end = [](const Array& x) { return static_cast<std::int64_t>(x.rank()) - 1; };
-  const Array y = move_axis(to_inexact(given), axis, -1);
-  Array dx = last(options.dx);
+  Array values = to_inexact(given), dx = last(options.dx);
   if (options.x) {
-    const Array x = last(*options.x);
+    const Met met = in_one_inexact_dtype(Arrays{given, *options.x});
+    values = met.operands[0];
+    const Array x = last(met.operands[1]);
     dx = differences_of(x, end(x));
   }
+  const Array y = move_axis(values, axis, -1);
   const Neighbours pair = neighbours(y, end(y));
   return sum(dx * (pair.after + pair.before), -1) * 0.5;
 }

@@ -38,8 +38,8 @@ struct RealPair {
   Array x, y;
 };
 RealPair inexact_of_both(const Array& x, const Array& y) {
-  const Met met = in_one_dtype(Arrays{x, y});
-  return {to_inexact(met.operands[0]), to_inexact(met.operands[1])};
+  const Met met = in_one_inexact_dtype(Arrays{x, y});
+  return {met.operands[0], met.operands[1]};
 }
 RealPair real_of_both(std::string_view name, const Array& x, const Array& y) {
   const RealPair both = inexact_of_both(x, y);
@@ -94,7 +94,7 @@ Array nearest_multiple(const Array& x, std::uint64_t unit) {
 // Of complex numbers the larger real part is taken out, and the logarithm's imaginary part is between -π and π.
 Array logaddexp(const Operand& x, const Operand& y) {
   const SourceScope place(x.where(), "logaddexp");
-  const Met met = meet("logaddexp", {to_inexact(x), to_inexact(y)});
+  const Met met = meet_inexact("logaddexp", {x, y});
   const Array &a = met.operands[0], &b = met.operands[1];
   if (!is_complex(a.dtype())) return log_of_sum(exp, 1, a, b);
   const Array largest = max(real(a), real(b)), shift = stop_gradient(where(is_finite(largest), largest, 0));
@@ -105,7 +105,7 @@ Array logaddexp2(const Operand& x, const Operand& y) {
   constexpr std::string_view name = "logaddexp2";
   const SourceScope place(x.where(), name);
   if (is_complex(x->dtype()) || is_complex(y->dtype())) {
-    const Met met = meet(name, {to_inexact(x), to_inexact(y)});
+    const Met met = meet_inexact(name, {x, y});
     return (logaddexp(met.operands[0] * ln2, met.operands[1] * ln2) / ln2).with_weak(met.weak);
   }
   const RealPair both = real_of_both(name, x, y);

@@ -108,7 +108,9 @@ void require_length(std::string_view name, const Dim& n) {
     throw ShapeError(fmt::format("{}: {} samples have no frequencies.", name, n.text()), "Give 1 or more.");
 }
 // (first + 0, 1, …) / (n d)
-Array frequencies(const Dim& first, const Dim& count, const Dim& n, const Array& d, DType dtype) {
+Array frequencies(std::string_view op, const Dim& first, const Dim& count, const Dim& n, const Array& d, DType dtype) {
+  if (!is_inexact(dtype))
+    throw DTypeError(fmt::format("{}: frequencies of {}.", op, name(dtype)), "Ask for f32 or f64.");
   const auto number = [&](const Dim& size) { return convert(size_as_array(size), dtype); };
   return (arange(count, dtype) + number(first)) / (number(n) * convert(d, dtype));
 }
@@ -163,12 +165,12 @@ Array irfft2(const Operand& x, const PlaneOptions& options) { return along_two("
 Array fftfreq(const Dim& n, const Operand& d, DType dtype) {
   const SourceScope place(d.where(), "fftfreq");
   require_length("fftfreq", n);
-  return ifftshift(frequencies(0 - floor_div(n, 2), n, n, d.array(), dtype));
+  return ifftshift(frequencies("fftfreq", 0 - floor_div(n, 2), n, n, d.array(), dtype));
 }
 Array rfftfreq(const Dim& n, const Operand& d, DType dtype) {
   const SourceScope place(d.where(), "rfftfreq");
   require_length("rfftfreq", n);
-  return frequencies(0, floor_div(n, 2) + 1, n, d.array(), dtype);
+  return frequencies("rfftfreq", 0, floor_div(n, 2) + 1, n, d.array(), dtype);
 }
 Array fftshift(const Operand& x, const std::optional<std::vector<std::int64_t>>& axes) {
   return rolled("fftshift", x, axes, [](const Dim& n) { return n - floor_div(n, 2); });

@@ -80,7 +80,7 @@ Array logspace(const Operand& start, const Operand& stop, const Dim& num, const 
 Array geomspace(const Operand& first, const Operand& last, const Dim& num, const SpacedOptions& options) {
   constexpr std::string_view name = "geomspace";
   const SourceScope place(first.where(), name);
-  const Met met = in_one_dtype(Arrays{to_inexact(first), to_inexact(last)});
+  const Met met = in_one_inexact_dtype(Arrays{first, last});
   const Array start = met.operands[0].with_weak(false), stop = met.operands[1].with_weak(false);
   // From 1 on in the direction of start, so that two negative numbers have real ones between them.
   const Array exponents = spaced(name, log(start / start), log(stop / start), num, options.endpoint).numbers;

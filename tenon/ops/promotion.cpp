@@ -84,6 +84,18 @@ Met meet(std::string_view op, std::span<const Array> operands) {
 
 namespace {
 
+Met made_inexact(Met met) {
+  for (Array& operand : met.operands) operand = to_inexact(operand);
+  return met;
+}
+
+}  // namespace
+
+Met meet_inexact(std::string_view op, std::span<const Array> operands) { return made_inexact(meet(op, operands)); }
+Met in_one_inexact_dtype(std::span<const Array> operands) { return made_inexact(in_one_dtype(operands)); }
+
+namespace {
+
 bool goes_into(DType into, const Array& value) {
   const DType d = value.dtype();
   const Scalar* number = value.weak() ? value.number() : nullptr;

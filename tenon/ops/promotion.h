@@ -25,6 +25,14 @@ inline Met meet(std::string_view op, std::initializer_list<Array> operands) {
   return meet(op, std::span(operands.begin(), operands.size()));
 }
 
+// The same of functions of real and complex numbers: integers become f32, 64-bit ones f64, where they meet integers,
+// and what they meet elsewhere.
+Met meet_inexact(std::string_view op, std::span<const Array> operands);
+inline Met meet_inexact(std::string_view op, std::initializer_list<Array> operands) {
+  return meet_inexact(op, std::span(operands.begin(), operands.size()));
+}
+Met in_one_inexact_dtype(std::span<const Array> operands);
+
 // `value` in the dtype of `into`, of which it becomes a part. Throws DTypeError, naming `op`, where that would lose
 // what meeting it would not: numbers with fractions in integers, f64 in f32. A number that is written down goes into
 // integers where it fits exactly, and is rounded in real ones.

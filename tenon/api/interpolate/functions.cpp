@@ -62,7 +62,7 @@ Cell cell_of(const Array& g, const Array& x, DType index) {
 Array interp(const Operand& given, const Operand& at, const Operand& values, const InterpOptions& options) {
   constexpr std::string_view name = "interp";
   const SourceScope place(given.where(), name);
-  const Met met = in_one_dtype(Arrays{to_inexact(given), to_inexact(at)});
+  const Met met = in_one_inexact_dtype(Arrays{given, at});
   Points points{met.operands[0], met.operands[1], {}};
   points.fp = in_one_dtype(Arrays{points.x, to_inexact(values)}).operands[1];
   require_points(name, points.x, points.xp, points.fp);

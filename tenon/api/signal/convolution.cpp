@@ -32,7 +32,7 @@ struct Pair {
   bool weak;
 };
 Pair pair_of(std::string_view name, const Operand& a, const Operand& b) {
-  const Met met = in_one_dtype(Arrays{to_inexact(a), to_inexact(b)});
+  const Met met = in_one_inexact_dtype(Arrays{a, b});
   if (a->rank() != b->rank())
     throw ShapeError(fmt::format("{}: {} and {} differ in rank.", name, a->type().text(), b->type().text()),
                      "Give both the same axes, with expand_dims.");

@@ -13,24 +13,39 @@
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/elementwise/float_bits.h"
-#include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
+namespace {
+
+void require_real(std::string_view name, const Array& x) {
+  if (is_complex(x.dtype()))
+    throw DTypeError(fmt::format("{}: {} is complex.", name, x.type().text()), "It takes real numbers.");
+}
+Arrays reals_of(std::string_view name, std::span<const Operand> operands) {
+  for (const Operand& x : operands) require_real(name, x);
+  return Arrays(operands.begin(), operands.end());
+}
+
+}  // namespace
+
 Array real_operand(std::string_view name, const Operand& x) {
-  const Array real = to_inexact(x);
-  if (is_complex(real.dtype()))
-    throw DTypeError(fmt::format("{}: {} is complex.", name, real.type().text()), "It takes real numbers.");
-  return real;
+  require_real(name, x);
+  return to_inexact(x);
+}
+Met real_operands(std::string_view name, std::span<const Operand> operands) {
+  return in_one_inexact_dtype(reals_of(name, operands));
+}
+Met real_operands_of_one_shape(std::string_view name, std::span<const Operand> operands) {
+  return meet_inexact(name, reals_of(name, operands));
 }
 
 Arrays SpecialFunction::results(std::span<const Operand> operands) const {
   const SourceScope place(operands[0].where(), name_);
   const bool complex =
       complex_ && std::ranges::any_of(operands, [](const Operand& x) { return is_complex(x->dtype()); });
-  Arrays given;
-  for (const Operand& x : operands) given.push_back(complex ? x.array() : real_operand(name_, x));
-  Met with = meet(name_, given);
+  Met with =
+      complex ? meet(name_, Arrays(operands.begin(), operands.end())) : real_operands_of_one_shape(name_, operands);
   const DType dtype = with.operands[0].dtype();
   for (Array& x : with.operands) x = widened(x);
   Arrays made = complex ? (*complex_)(with.operands) : tracing() ? traced(with.operands) : alone(with.operands);
@@ -128,6 +143,7 @@ Array log_less(const Array& ratio, const Array& away) {
   return where(near, 2.0 * s * square * rest_of_atanh(s, 13, 6) - u * s, log(where(near, 1.0, ratio)) - away);
 }
 
+Array is_pole(const Array& x) { return (x <= 0.0) & (floor(x) == x); }
 Array is_odd(const Array& whole) {
   const Array half = whole * 0.5;
   return half != floor(half);

@@ -18,6 +18,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/ir/array.h"
 #include "tenon/ops/elementwise/arithmetic.h"
+#include "tenon/ops/promotion.h"
 
 namespace tenon::special {
 
@@ -85,6 +86,9 @@ class SpecialFunction {
 
 // A real array of an operand: integers become real. Throws DTypeError, naming the function, of complex numbers.
 Array real_operand(std::string_view name, const Operand& x);
+// The same of several, in the dtype in which they meet; and in one shape.
+Met real_operands(std::string_view name, std::span<const Operand> operands);
+Met real_operands_of_one_shape(std::string_view name, std::span<const Operand> operands);
 
 // Σ terms[k]·T_k(t) of Chebyshev's polynomials T_k, by Clenshaw's recurrence; terms that do not count in t's dtype are
 // left out.
@@ -101,6 +105,8 @@ Array rest_of_atanh(const Array& s, int terms, int terms_of_f32);
 // log(ratio) - away of ratio = 1 + away, without cancellation near 0.
 Array log_less(const Array& ratio, const Array& away);
 
+// Whether the gamma function has a pole: at 0 and at negative integers.
+Array is_pole(const Array& x);
 // Whether whole numbers are odd, without a quotient.
 Array is_odd(const Array& whole);
 // The first half of the digits of x, of which the square is exact, as is what it leaves of x; a constant to

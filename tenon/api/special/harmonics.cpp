@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tenon/api/custom.h"
@@ -11,7 +12,6 @@
 #include "tenon/api/special/function.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/elementwise/convert.h"
-#include "tenon/ops/promotion.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon::special {
@@ -89,13 +89,14 @@ Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const
       throw DTypeError(fmt::format("sph_harm_y: {} is {}.", what, x.array().type().text()), "It is of integers.");
   };
   whole("the degree n", n), whole("the order m", m);
-  const Met angles =
-      meet("sph_harm_y", Arrays{widened(real_operand("sph_harm_y", theta)), widened(real_operand("sph_harm_y", phi))});
+  Met angles = real_operands_of_one_shape("sph_harm_y", std::array<Operand, 2>{theta, phi});
+  for (Array& angle : angles.operands) angle = widened(angle);
   const DType dtype = angles.operands[0].dtype();
   const Met met =
       meet("sph_harm_y", Arrays{convert(n, dtype), convert(m, dtype), angles.operands[0], angles.operands[1]});
   const Array degree = min(met.operands[0], static_cast<double>(n_max)), order = abs(met.operands[1]);
-  const Array sine = sin(met.operands[2]), cosine = cos(met.operands[2]);
+  const Array above = sin(met.operands[2]), cosine = cos(met.operands[2]);
+  const Array sine = where(above < 0.0, -above, above);  // beyond [0, π], as SciPy has it
   // Of P̄_l of the order m, normalised: P̄_m = -√((2m + 1) / 2m) sin θ P̄_(m - 1), and from l - 1 and l - 2 on upward.
   using Carry = std::pair<Array, Array>;
   const auto step = [&](const Array& i, const Carry& carry) {

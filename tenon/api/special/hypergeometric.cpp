@@ -11,7 +11,6 @@
 namespace tenon::special {
 namespace {
 
-Array is_pole(const Array& x) { return (x <= 0.0) & (floor(x) == x); }
 // 1 / Γ(x), which is 0 at Γ's poles.
 Array one_over_gamma(const Array& x) {
   const Array pole = is_pole(x), y = where(pole, 1.0, x);
@@ -36,7 +35,8 @@ Array hypergeometric_series(const Array& going, const std::vector<Array>& above,
       rises = rises | (p + count < 0.0);  // the factor shall be past its least
     }
     for (const Array& q : below_here) {
-      const Array factor = 1.0 / (q + (count - 1.0));
+      const Array divisor = q + (count - 1.0);
+      const Array factor = 1.0 / where(divisor == 0.0, 1.0, divisor);  // 0 where a sum has ended
       ratio = ratio * factor;
       bound = bound * stop_gradient(factor);
       rises = rises | (q + count < 0.0);
@@ -142,7 +142,8 @@ Array gauss_with_logarithm(const Array& going, const Array& a, const Array& b, c
 // Of 0 ≤ x < 1, where the parameters are none of Γ's poles.
 Array gauss_inside(const Array& going, const Array& a, const Array& b, const Array& c, const Array& x,
                    const Array& rest, bool with_slope) {
-  const Array d = c - a - b, whole = round(d), near = going & (x <= 0.75);
+  // Terms fall as n^(-1 - d), fast where d is large, and without cancellation where none of them is negative.
+  const Array d = c - a - b, whole = round(d), near = going & ((x <= 0.75) | ((d > 40.0) & (min(a, b) > 0.0)));
   const Array integer = abs(d - whole) < 16.0 * epsilon_of(x.dtype()) * max(abs(c), 1.0);
   // With a or b near one of Γ's poles but for rounding, or d < 0, Euler's transformation comes first.
   const Array euler = going & !near & integer & (whole < 0.0);
@@ -165,7 +166,9 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array finite_a = is_pole(a) & !late_a, finite_b = is_pole(b) & !late_b;
   const Array polynomial = finite_a | finite_b, wrong = is_nan(a) | is_nan(b) | is_nan(c) | is_nan(x);
   const Array undefined = pole & !polynomial & (x != 0.0);
-  const Array usual = ((x < 1.0) | polynomial) & is_finite(x) & !(wrong | undefined);
+  const Array d = c - a - b, ends = is_pole(c - a) | is_pole(c - b);  // after Euler's transformation
+  const Array real_beyond = (x > 1.0) & ends & (floor(d) == d);
+  const Array usual = ((x < 1.0) | polynomial | real_beyond) & is_finite(x) & !(wrong | undefined);
   const Array low = usual & !polynomial & (x < 0.0);  // Pfaff: (1 - x)^-a F(a, c - b; c; x / (x - 1))
   // By the smaller of a and b, which grows the least.
   const Array swapped = low & (b < a), first = where(swapped, b, a), second = where(swapped, a, b);
@@ -180,13 +183,14 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array made_short =
       hypergeometric_series(short_sum, {where(short_sum, p_short, 0.5), where(short_sum, q_short, 0.5)},
                             {where(short_sum, c, 1.5)}, where(short_sum, inside, 0.25), false);
-  const Array power = exp(where(euler, c - first - q, 0.0) * log(where(euler, rest, 1.0)));
+  const Array exponent = where(euler, c - first - q, 0.0), base = where(euler, rest, 1.0);
+  const Array power = exp(exponent * log(abs(base))) * where((base < 0.0) & is_odd(exponent), -1.0, 1.0);
   const Array made_long =
       gauss_inside(long_sum, where(long_sum, first, 0.5), where(long_sum, q, 0.5), where(long_sum, c, 1.3),
                    where(long_sum, inside, 0.25), where(long_sum, rest, 0.75), with_slope);
   const Array made = where(short_sum, where(euler, power * made_short, made_short), made_long);
   const Array factor = exp(where(low, first * log(rest), 0.0));
-  const Array d = c - a - b, at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);
+  const Array at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);
   const Array of_1 = gamma(safe_c) * gamma(where(at_1, d, 1.0)) * one_over_gamma(c - a) * one_over_gamma(c - b);
   return where(wrong, nan,
                where(usual, factor * made, where(at_1, of_1, where(undefined | is_finite(x), infinity, nan))));

@@ -1,6 +1,7 @@
 // What the gamma function and logarithms make: factorials, the beta function, entropies.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -58,7 +59,11 @@ Array poch_of(In in) {
   const Array of_usual = where_seldom(is_nan(made), beyond, made, {from, by});
   const auto elsewhere = [](In of) {
     const Array &z = of[0], &m = of[1], signs = special::gammasgn(z + m) * special::gammasgn(z);
-    return signs * exp(special::lgamma(z + m) - special::lgamma(z));
+    const Array general = signs * exp(special::lgamma(z + m) - special::lgamma(z));
+    // At poles of both Γ(z) and Γ(z + m), (z)_m is (-1)^m (1 - z - m)_m; at one of Γ(z) alone, 0.
+    const Array pole = is_pole(z), both = pole & is_pole(z + m);
+    const Array reflected = GammaRatio(where(both, 1.0 - z - m, 1.0), where(both, m, 1.0)).value();
+    return where(both, where(is_odd(where(both, m, 0.0)), -reflected, reflected), where(pole, 0.0, general));
   };
   return where(m == 0.0, 1.0, where_seldom(!usual, elsewhere, of_usual, {z, m}));
 }
@@ -78,7 +83,12 @@ Array log_beta_of_positive(const Array& a, const Array& b) {
               below = where(low, least * where(tiny, up, 1.0), 1.0), passed = where(most < 1.0, (p + most) / most, 1.0);
   const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
   const Array last = log(above / below * passed) + where(tiny, std::log(up), 0.0);
-  const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) + last + rests;
+  // Below the least normal number a share is 0.
+  const Array share = p / whole, vanishes = share < (a.dtype() == DType::f64 ? 0x1p-1021 : 0x1p-125);
+  const auto apart = [](In of) { return log(of[0]) - log(of[1]); };
+  const Array of_share = where_seldom(vanishes, apart, log(share), {p, whole});
+  const Array by_stirling =
+      0.5 * std::log(2 * pi) + (p - 0.5) * of_share - where(vanishes, p, q * log1p(p / q)) + last + rests;
   return where(least == 1.0, 2.0 * last, by_stirling);  // B(1, b) = 1 / b
 }
 // Where a number is 0 or a negative integer, n, the beta function is infinite, but (-1)^m B(1 - n - m, m) of m = 1, 2,
@@ -93,7 +103,6 @@ struct BetaAtPole {
     odd = whole & is_odd(where(whole, m, 0.0));
     finite = whole & (m > 0.0);
   }
-  static Array is_pole(const Array& x) { return (x <= 0.0) & (floor(x) == x); }
   Array n, m, there, odd, finite;
 };
 Array log_beta(In in) {
@@ -121,7 +130,7 @@ Array beta_of(In in) {
     const Array &a = of[0], &b = of[1];
     const BetaAtPole pole(of);
     const Array signs = special::gammasgn(a) * special::gammasgn(b) * special::gammasgn(a + b);
-    return where(pole.there, where(pole.odd, -1.0, 1.0), where(BetaAtPole::is_pole(a + b), 1.0, signs));
+    return where(pole.there, where(pole.odd, -1.0, 1.0), where(is_pole(a + b), 1.0, signs));
   };
   const Array &a = in[0], &b = in[1], below = !((a > 0.0) & (b > 0.0));
   return where_seldom(below, sign, ones_like(a), {a, b}) * exp(special::betaln(a, b));
@@ -216,7 +225,7 @@ Array boxcox_of(In in) {
   const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
   // y^λ does not lose the digits before the point of λ log y, but 1 + x rounds.
   const Array beyond = logarithm == static_cast<Array (*)(const Operand&)>(log)
-                           ? pow(where(near, 2.0, where(in[0] < 0.0, nan, in[0])), power) - 1.0
+                           ? pow(where(near, 2.0, where(in[0] < 0.0, nan, abs(in[0]))), power) - 1.0
                            : expm1(where(near, 1.0, u));
   const Array far = beyond / where(zero, 1.0, power);
   return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));
@@ -302,8 +311,9 @@ Array boxcox1p(const Operand& x, const Operand& lmbda) { return boxcox1p_functio
 Array comb(const Operand& n, const Operand& k, bool repetition) {
   if (!repetition) return comb_function({n, k});
   const SourceScope place(n.where(), "comb");
-  const Array none = (k == 0) & (n >= 0);
-  return where(none, 1.0, comb_function({where(none, 1, n + k - 1), where(none, 0, k)}));
+  const Met met = real_operands_of_one_shape("comb", std::array{n, k});
+  const Array &all = met.operands[0], &chosen = met.operands[1], none = (chosen == 0.0) & (all >= 0.0);
+  return where(none, 1.0, comb_function({where(none, 1.0, all + chosen - 1.0), where(none, 0.0, chosen)}));
 }
 
 Array multigammaln(const Operand& a, std::int64_t d) {

@@ -212,8 +212,9 @@ struct StudentDistribution : SymmetricTail<StudentDistribution> {
   static constexpr double usual[] = {1};
   static Array valid(In s) { return s[0] > 0.0; }
   static Array logpdf(const Array& z, In s) {
-    const Array& df = s[0];
-    return -0.5 * log(df) - special::betaln(0.5, 0.5 * df) - 0.5 * (df + 1.0) * log1p(z * z / df);
+    const Array &df = s[0], square = z * z, part = square / df, tiny = part < special::epsilon_of(z.dtype());
+    const Array power = where(tiny, square + part, (df + 1.0) * log1p(where(tiny, 1.0, part)));
+    return -0.5 * log(df) - special::betaln(0.5, 0.5 * df) - 0.5 * power;
   }
   // The probability of numbers above z ≥ 0.
   static Array tail(const Array& z, const Array& df) {

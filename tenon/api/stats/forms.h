@@ -87,6 +87,15 @@ Array sf_inside(const Array& z, In s) {
     return 1.0 - D::cdf(z, s);
 }
 
+// The logarithm of a probability whose rest to 1 has a formula too: near 1 that tells it.
+template <class D>
+Array log_of_sum(const Array& probability, const Array& z, In s, Array rest_of(const Array& z, In s)) {
+  constexpr bool both = requires { D::cdf(z, s), D::sf(z, s); };
+  if constexpr (!both) return log(probability);
+  const Array most = probability > 0.5;
+  return where(most, log1p(-where(most, rest_of(z, s), 0.5)), log(where(most, 0.5, probability)));
+}
+
 template <class D>
 struct ContinuousForms {
   static Array logpdf(In in) {
@@ -107,14 +116,14 @@ struct ContinuousForms {
     if constexpr (requires { D::logcdf(at.z, at.s); })
       return at.choose(D::logcdf(at.z, at.s), -infinity, 0.0);
     else
-      return at.choose(log(cdf_inside<D>(at.z, at.s)), -infinity, 0.0);
+      return at.choose(log_of_sum<D>(cdf_inside<D>(at.z, at.s), at.z, at.s, sf_inside<D>), -infinity, 0.0);
   }
   static Array logsf(In in) {
     const Placed<D> at(in, true);
     if constexpr (requires { D::logsf(at.z, at.s); })
       return at.choose(D::logsf(at.z, at.s), 0.0, -infinity);
     else
-      return at.choose(log(sf_inside<D>(at.z, at.s)), 0.0, -infinity);
+      return at.choose(log_of_sum<D>(sf_inside<D>(at.z, at.s), at.z, at.s, cdf_inside<D>), 0.0, -infinity);
   }
   template <Array (*quantile)(const Array& q, In s)>
   static Array of_probability(In in) {

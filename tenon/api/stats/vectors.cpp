@@ -23,8 +23,7 @@ namespace {
 // Real operands of one dtype, to compute with: f32 in place of 16 bits. `dtype` is that of the result.
 struct RealOperands {
   RealOperands(const char* name, std::initializer_list<Operand> operands) {
-    for (const Operand& x : operands) arrays.push_back(special::real_operand(name, x));
-    arrays = in_one_dtype(arrays).operands;
+    arrays = special::real_operands(name, operands).operands;
     dtype = arrays[0].dtype();
     for (Array& x : arrays) x = widened(x);
   }

@@ -480,7 +480,7 @@ Array angle_of_complex(const Array& y, const Array& x) {
 
 Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact = false) {
   const SourceScope place(x.where(), op.name);
-  const Met met = inexact ? meet(op.name, {to_inexact(x), to_inexact(y)}) : meet(op.name, {x, y});
+  const Met met = inexact ? meet_inexact(op.name, {x, y}) : meet(op.name, {x, y});
   return bind1(op, {}, {met.operands[0], met.operands[1]}).with_weak(met.weak);
 }
 
@@ -532,7 +532,7 @@ Array pow(const Operand& x, const Operand& y) {
 Array atan2(const Operand& y, const Operand& x) {
   const SourceScope place(y.where(), "atan2");
   if (!is_complex(y->dtype()) && !is_complex(x->dtype())) return apply(atan2_info, y, x, true);
-  const Met met = meet("atan2", {to_inexact(y), to_inexact(x)});
+  const Met met = meet_inexact("atan2", {y, x});
   return angle_of_complex(met.operands[0], met.operands[1]).with_weak(met.weak);
 }
 Array max(const Operand& x, const Operand& y) { return apply(max_info, x, y); }

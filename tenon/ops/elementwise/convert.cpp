@@ -205,7 +205,7 @@ Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
 
 Array complex(const Operand& re, const Operand& im) {
   const SourceScope place(re.where(), "complex");
-  const Met met = meet("complex", {to_inexact(re), to_inexact(im)});
+  const Met met = meet_inexact("complex", {re, im});
   return bind1(complex_info, {}, {met.operands[0], met.operands[1]});
 }
 

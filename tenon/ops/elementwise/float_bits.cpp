@@ -210,7 +210,7 @@ const bool float_bits_installed = (install_op(nextafter_info), install_op(reduce
 
 Array nextafter(const Operand& x, const Operand& y) {
   const SourceScope place(x.where(), "nextafter");
-  const Met met = meet("nextafter", {to_inexact(x), to_inexact(y)});
+  const Met met = meet_inexact("nextafter", {x, y});
   return bind1(nextafter_info, {}, {met.operands[0], met.operands[1]}).with_weak(met.weak);
 }
 

@@ -36,7 +36,8 @@ def mode(a, axis=0, nan_policy="propagate", keepdims=False):
     _require_propagate("mode", nan_policy)
     x, at = _lines(a, axis)
     if x.ndim and x.shape[at] == 0:
-        value = count = tnp.full(x.shape[:at] + x.shape[at:][1:], tnp.nan)
+        value = tnp.full(x.shape[:at] + x.shape[at:][1:], tnp.nan, dtype=tnp.float_)
+        count = tnp.zeros_like(value)
     else:
         value, count = _core.tn.stats.mode(x, at)
         count = _core.convert(count, tnp.int_)
