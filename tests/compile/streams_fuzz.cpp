@@ -86,12 +86,12 @@ Reduced reduction(const Array& x, const Known& known, Random& random) {
   const std::int64_t axis = chosen[0];
   std::vector<std::function<Reduced()>> some{
       [&] { return Reduced{sum(x, axes), "sum"}; },
-      [&] { return Reduced{prod(x, axes), "prod"}; },
+      [&] { return Reduced{prod(is_inexact(dtype) ? x * 0.01 + 1.0 : x, axes), "prod"}; },
   };
   if (!empty) {
     some.push_back([&] { return Reduced{any(x != zeros({}, dtype), axes), "any"}; });
     some.push_back([&] { return Reduced{tenon::all(x != zeros({}, dtype), axes), "all"}; });
-    if (!is_complex(dtype) && !narrow) {
+    if (dtype == DType::f64 || is_integer(dtype)) {  // rounding decides between others
       some.push_back([&] { return Reduced{argmax(x, axis), "argmax"}; });
       some.push_back([&] { return Reduced{argmin(x, axis), "argmin"}; });
     }

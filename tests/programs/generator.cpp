@@ -10,7 +10,6 @@ namespace tenon::sample {
 namespace {
 
 using Pool = std::vector<Array>;
-constexpr std::int64_t most_elements = 400;
 constexpr int outermost = 2;  // regions in regions
 
 std::int64_t elements(const Array& a) { return a.shape().elements().value(); }
@@ -50,7 +49,7 @@ class Generator {
     keep((this->*make)());
   }
   void keep(const Array& a) {
-    if (elements(a) <= most_elements) pool_.push_back(a.with_weak(false));
+    if (elements(a) <= most_elements()) pool_.push_back(a.with_weak(false));
   }
 
   // --- picking; the latest first ---
@@ -103,12 +102,16 @@ class Generator {
     const auto kind = c_.below(10);
     return kind < 7 ? real_dtype() : kind < 9 ? integer_dtype() : DType::bool_;
   }
-  Dim random_size() { return Dim(c_.of(std::vector<std::int64_t>{2, 3, 1, 4, 5, 2, 3, 0, 9, 17})); }
+  std::int64_t most_elements() const { return options_.large ? 100'000 : 400; }
+  Dim random_size() {
+    if (options_.large) return Dim(c_.of(std::vector<std::int64_t>{300, 64, 3, 1000, 33, 1, 257, 2, 40, 5000}));
+    return Dim(c_.of(std::vector<std::int64_t>{2, 3, 1, 4, 5, 2, 3, 0, 9, 17}));
+  }
   Shape random_shape() {
     std::vector<Dim> dims;
     for (auto rank = c_.below(4); rank > 0; --rank) dims.push_back(random_size());
     const Shape shape(dims);
-    return shape.elements().value() <= most_elements ? shape : Shape({Dim(3)});
+    return shape.elements().value() <= most_elements() ? shape : Shape({options_.large ? Dim(2000) : Dim(3)});
   }
   std::int64_t axis_of(const Array& a) { return c_.between(0, static_cast<std::int64_t>(a.rank()) - 1); }
 
@@ -217,7 +220,7 @@ class Generator {
         return move_axis(x, axis_of(x), axis_of(x));
       case 5: {
         const Dim size = random_size();
-        return size.value() * elements(x) <= most_elements ? add_batch_axis(x, size) : x;
+        return size.value() * elements(x) <= most_elements() ? add_batch_axis(x, size) : x;
       }
       case 6:
         return reshape(x, {Dim(1), x.shape().elements()});
@@ -336,7 +339,7 @@ class Generator {
   template <class F>
   Array small(const Array& x, F f) {
     const Array i = indices();
-    return elements(i) * elements(x) <= 2 * most_elements ? f(i) : f(fit(i, Shape()));
+    return elements(i) * elements(x) <= 2 * most_elements() ? f(i) : f(fit(i, Shape()));
   }
   Array update() {
     const Array x = with_rank();

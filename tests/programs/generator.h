@@ -17,6 +17,7 @@ enum class Flavor : std::uint8_t {
 struct GeneratorOptions {
   Flavor flavor = Flavor::smooth;
   bool data_sizes = false;  // arrays of a size that the data decide
+  bool large = false;       // sizes that code divides into blocks, vectors and rows
 };
 
 ProgramRef random_program(Choices& choices, const GeneratorOptions& options);
