@@ -77,7 +77,7 @@ struct Reduced {
 };
 Reduced reduction(const Array& x, const Known& known, Random& random) {
   const DType dtype = x.dtype();
-  const bool empty = known.empty, narrow = is_narrow(dtype);
+  const bool empty = known.empty;
   std::vector<std::int64_t> chosen;
   for (std::size_t axis = 0; axis < x.rank(); ++axis)
     if (random() % 2) chosen.push_back(static_cast<std::int64_t>(axis));
