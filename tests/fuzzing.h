@@ -10,12 +10,15 @@
 
 namespace fuzzing {
 
+inline bool takes_cases(std::string_view which) {
+  const char* wanted = std::getenv("TENON_TEST_CASES");
+  return wanted != nullptr && std::string_view(wanted) == which;
+}
 // TENON_TEST_CASES=diagonal: this run repeats another one on a lesser processor or under sanitizers, and takes a part
 // of its cases.
-inline bool is_repetition() {
-  const char* wanted = std::getenv("TENON_TEST_CASES");
-  return wanted != nullptr && std::string_view(wanted) == "diagonal";
-}
+inline bool is_repetition() { return takes_cases("diagonal"); }
+// TENON_TEST_CASES=all: `./run test --full`, which takes as long as it takes.
+inline bool is_full() { return takes_cases("all"); }
 
 // Whether a run takes the k-th of `checks` checks of the n-th case: a repetition takes one of each case.
 inline bool takes(std::size_t n, std::size_t k, std::size_t checks) { return !is_repetition() || n % checks == k; }

@@ -104,12 +104,12 @@ struct Case {
   DType dtype;
   SampleCase sample;
   std::size_t index;
+  bool of_part = false;  // of the cases of which each sample has some dtype, and each dtype some sample
 };
 
 // The samples of all ops in the wanted dtypes for which all of `having` hold: a test is neither run nor counted on a
 // case that it says nothing of. Floats of 8 bits differ in their codes alone: all samples are of one of them, and of
-// each other one some. A repetition takes a part of them: each sample in at least one dtype, and each dtype with at
-// least one sample.
+// each other one some. A repetition takes a part of them.
 inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool (*)(const Case&)> having = {}) {
   std::vector<Case> all;
   for (const OpInfo* op : all_ops()) {
@@ -127,8 +127,12 @@ inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool
       if (!of_dtype.empty()) by_dtype.push_back(std::move(of_dtype));
     }
     for (std::size_t d = 0; d < by_dtype.size(); ++d) {
-      const std::size_t period = fuzzing::is_repetition() ? std::min(by_dtype.size(), by_dtype[d].size()) : 1;
-      for (std::size_t i = d % period; i < by_dtype[d].size(); i += period) all.push_back(std::move(by_dtype[d][i]));
+      const std::size_t period = std::min(by_dtype.size(), by_dtype[d].size());
+      for (std::size_t i = 0; i < by_dtype[d].size(); ++i) {
+        Case& c = by_dtype[d][i];
+        c.of_part = i % period == d % period;
+        if (c.of_part || !fuzzing::is_repetition()) all.push_back(std::move(c));
+      }
     }
   }
   return all;

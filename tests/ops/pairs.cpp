@@ -102,6 +102,7 @@ TEST_P(CompiledPairs, AreTheReference) {
   if (!has_derivative(c())) return;
   const Subject reverse = vjp_of(s);
   compare(reverse);
+  if (!c().of_part && !fuzzing::is_full()) return;  // what takes long
   compare(jvp_of(jvp_of(s)));
   compare(jvp_of(reverse));
   if (!has_batch(c())) return;
