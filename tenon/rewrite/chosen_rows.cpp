@@ -23,6 +23,11 @@ std::pair<Array, std::vector<std::int64_t>> places(const RowPoints& points, cons
 }  // namespace
 
 std::optional<RowPoints> rows_in_order(const Eqn& eqn, const Program& program) {
+  const auto rows = several_rows_in_order(eqn, program, 1);
+  return rows ? std::optional(rows->points) : std::nullopt;
+}
+
+std::optional<SeveralRows> several_rows_in_order(const Eqn& eqn, const Program& program, std::int64_t most) {
   const bool gathers = eqn.op == &gather_op();
   if (!gathers && eqn.op != &scatter_op()) return {};
   const Type &x = program.type(eqn.in[0]), &indices = program.type(eqn.in[1]),
@@ -44,11 +49,20 @@ std::optional<RowPoints> rows_in_order(const Eqn& eqn, const Program& program) {
     if (!follows(last_index, *along->of_indices)) return {};
     of_indices[*along->of_indices] = true;
   }
-  for (std::size_t axis = 0; axis < rows.rank(); ++axis)
-    if (!of_rows[axis] && rows.shape[axis] != Dim(1)) return {};
-  for (std::size_t axis = 0; axis + 1 < indices.rank(); ++axis)
-    if (!of_indices[axis] && indices.shape[axis] != Dim(1)) return {};
-  return points;
+  // Axes of rows and of indices that are none of x's go in step.
+  const auto others = [](const Type& type, const std::vector<bool>& of_x) {
+    std::vector<std::int64_t> axes;
+    for (std::size_t axis = 0; axis < of_x.size(); ++axis)
+      if (!of_x[axis] && type.shape[axis] != Dim(1)) axes.push_back(static_cast<std::int64_t>(axis));
+    return axes;
+  };
+  const auto more_rows = others(rows, of_rows), more_indices = others(indices, of_indices);
+  if (more_rows.empty() && more_indices.empty()) return SeveralRows{*points};
+  if (more_rows.size() != 1 || more_indices.size() != 1) return {};
+  const auto count_along = [](const Type& type, std::int64_t axis) { return type.shape[at(axis)].value(); };
+  const std::int64_t count = count_along(rows, more_rows[0]);
+  if (count > most || count == 0 || count_along(indices, more_indices[0]) != count) return {};
+  return SeveralRows{*points, count, more_rows[0], more_indices[0]};
 }
 
 Array is_named(const RowPoints& points, const Type& x, const Array& indices) {

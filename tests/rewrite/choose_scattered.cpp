@@ -1,4 +1,4 @@
-// Scatters of one element a row: none is left, and results stay what they were, to the bit.
+// Scatters of few elements a row: none is left, and results stay what they were, to the bit.
 #include "tenon/rewrite/choose_scattered.h"
 
 #include <gtest/gtest.h>
@@ -55,6 +55,27 @@ INSTANTIATE_TEST_SUITE_P(All, Chosen,
                                          Scattered{2, IndexMode::fill, DType::i32},
                                          Scattered{1, IndexMode::clip, DType::c64}));
 
+// Up to four for each row, some of them at the same place, along the last axis or another.
+TEST(Chosen, SeveralOfEachRow) {
+  for (const std::int64_t count : {2, 3, 4, 5}) {
+    for (const std::int64_t along : {0, 2}) {
+      const Shape shape = along == 2 ? Shape{3, 5, count} : Shape{count, 3, 5};
+      const auto f = [&](const Array& indices, const Array& updates) {
+        const std::int64_t first = along == 2 ? 0 : 1;
+        const IndexAxes axes{{}, {2}, {2}, {0, 1}, {first, first + 1}};
+        return scatter(ScatterKind::add, zeros({3, 5, 200}, DType::f32), expand_dims(indices, -1), updates, axes,
+                       {.mode = IndexMode::fill});
+      };
+      const Array number = arange(shape.elements()), updates = convert(reshape(number + 1, shape), DType::f32);
+      const Array indices = reshape(remainder(number * 7, 40) - where(number % 5 == 0, 50, 0), shape);
+      const ProgramRef p = inline_calls(trace(f)(indices, updates)), q = choose_scattered(p);
+      EXPECT_EQ(has_scatters(*q), count == 5) << q;
+      const std::vector<Value> in{indices.value(), updates.value()};
+      expect_same(p, q, in);
+      expect_native({jit(f)(indices, updates)}, evaluate(*p, {}, in), DType::f32);
+    }
+  }
+}
 // Of each lane one row, whole.
 TEST(Chosen, RowsOfLanes) {
   for (const IndexMode mode : {IndexMode::fill, IndexMode::clip, IndexMode::promise_in_bounds}) {
