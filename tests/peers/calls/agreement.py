@@ -3,8 +3,8 @@
 import numpy as np
 from draws import D, Raw, W, fin
 
-EPS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52, "complex64": 2**-23, "complex128": 2**-52}
-SLACK = {"float16": 4, "bfloat16": 4, "float32": 150, "float64": 3e5, "complex64": 150, "complex128": 3e5}
+EPS = {"float8_e4m3fn": 2**-3, "float8_e5m2": 2**-2, "float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52, "complex64": 2**-23, "complex128": 2**-52}
+SLACK = {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 4, "bfloat16": 4, "float32": 150, "float64": 3e5, "complex64": 150, "complex128": 3e5}
 
 
 def arrays(x):
