@@ -9,6 +9,8 @@ BF = np.dtype(ml_dtypes.bfloat16)
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
+EIGHT_BITS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz",
+              "float8_e8m0fnu"]
 ALL = ["bool"] + INTS + FLOATS + COMPLEX
 REAL = ["bool"] + INTS + FLOATS
 COMMON = ["bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32", "float64", "complex64"]

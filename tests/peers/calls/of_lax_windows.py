@@ -1,6 +1,6 @@
 """Calls of lax about windows, convolutions, ragged products and bits."""
 
-from draws import ALL, COMPLEX, D, F, FLOATS, INTS, NT
+from draws import ALL, COMPLEX, EIGHT_BITS, D, F, FLOATS, INTS, NT
 
 import numpy as np
 
@@ -42,7 +42,6 @@ def add(g, t):
     def dilation(d):
         return tuple(g.int(1, 3) for _ in range(d))
 
-    # the precision of sums of JAX's on processors is its own matter: none is asked for
     @t("lax.conv_general_dilated " * 3)
     def _():
         d, x, w, k = convolved()
@@ -57,7 +56,7 @@ def add(g, t):
         return [x, w, tuple(g.int(1, 3) for _ in range(d)), padding(d, 0)], k | g.opts(
             rhs_dilation=lambda: dilation(d), transpose_kernel=lambda: True, use_consistent_padding=lambda: True)
 
-    @t("lax.conv lax.conv_with_general_padding")
+    @t("lax.conv")
     def _():
         d, x, w, _ = convolved(False)
         w = g.arr(str(x.dtype), (2, x.shape[1], *[2] * d))
@@ -157,7 +156,8 @@ def add(g, t):
 
     @t("lax.reduce_precision")
     def _():
-        return [g.arr(FLOATS + ["int32", "complex64"], g.of((17,), (67,)), g.of("special", "sub", "small")), g.of(5, 8, 4, 2, 11, 1, 0), g.of(10, 7, 3, 0, 1, 52, 23, -1)], {}
+        dt = g.dt(FLOATS) if g.flag(0.9) else g.of("int32", "complex64")
+        return [g.arr(dt, g.of((17,), (67,)), g.of("special", "sub", "small") if dt in FLOATS else "small"), g.of(5, 8, 4, 2, 11, 1, 0), g.of(10, 7, 3, 0, 1, 52, 23, -1)], {}
 
     @t("lax.shift_left lax.shift_right_arithmetic lax.shift_right_logical lax.mulhi")
     def _():
@@ -165,17 +165,15 @@ def add(g, t):
         return [g.arr(dt, s, "special"), g.arr(dt, s, g.of("special", "small"))], {}
 
     # --- floats of 8 bits
-    EIGHT = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
-
     def eight(shape=(67,)):
-        dt = np.dtype(g.of("float8_e4m3fn", "float8_e5m2", *EIGHT))
+        dt = np.dtype(g.of("float8_e4m3fn", "float8_e5m2", *EIGHT_BITS))
         return g.g.integers(0, 256, shape).astype("uint8").view(dt) if g.flag() else g.numbers("near", "float64", shape).astype(dt)
 
     @t("np.astype lax.convert_element_type lax.bitcast_convert_type")
     def _():
         if g.flag():
-            return [eight(), D(g.dt(["float32", "float16", "bfloat16", "float64", "int32", "int8", "uint8", "bool", *EIGHT]))], {}
-        return [g.arr(["float32", "float16", "bfloat16", "float64", "int32", "uint8"], (67,)), D(g.of(*EIGHT))], {}
+            return [eight(), D(g.dt(["float32", "float16", "bfloat16", "float64", "int32", "int8", "uint8", "bool", *EIGHT_BITS]))], {}
+        return [g.arr(["float32", "float16", "bfloat16", "float64", "int32", "uint8"], (67,)), D(g.of(*EIGHT_BITS))], {}
 
     @t("np.add np.multiply np.maximum np.divide np.subtract np.less np.equal")
     def _():
