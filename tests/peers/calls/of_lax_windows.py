@@ -104,7 +104,7 @@ def add(g, t):
             start = (limit.min if start == -np.inf else limit.max if start == np.inf else start) if limit else start
             start = np.asarray(bool(start > 0) if n == "bool" else start).astype(x.dtype)
         (w,), k = windows(x)
-        return [x, g.of(start, start if n in COMPLEX else start.item()), F("lax." + f), w], k
+        return [x, start if n in COMPLEX or g.flag(0.8) else start.item(), F("lax." + f), w], k
 
     @t("lax.reduce_window")
     def _():
