@@ -71,7 +71,8 @@ def draw_cases(only):
         for _ in range(int((45 if OFTEN.match(name) else 22) * SHARE)):
             g.mode = g.of("small", "small", "small", "special")
             try:
-                args, kwargs = draw()
+                with np.errstate(all="ignore"):
+                    args, kwargs = draw()
             except (ValueError, TypeError, IndexError, OverflowError):   # drawn arguments that do not fit together
                 continue
             draws.emit(name.rstrip("#"), args, kwargs, g.mode)

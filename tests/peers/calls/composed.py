@@ -97,8 +97,8 @@ def of(m):
     def sequential_vmap(x, y, axes):
         return m.root.vmap(library("custom_batching").sequential_vmap(lambda x, y: (x * 2, xp.sum(y) + x)), axes)(x, y)
 
-    systems = {"decay": lambda y, t: -y, "spring": lambda y, t, k=2.0: xp.stack([y[1], -k * y[0]]), "driven": lambda y, t: xp.cos(3 * t) - 0.5 * y,
-               "pair": lambda y, t: {"a": y["b"], "b": -y["a"]}}
+    systems = {"decay": lambda y, t: -y, "spring": lambda y, t, k=2.0: xp.stack([y[1], -k * y[0]]),
+               "driven": lambda y, t: xp.cos(3 * t) - 0.5 * y, "pair": lambda y, t: {"a": y["b"], "b": -y["a"]}}
 
     def odeint(name, y, t, *more, **options):
         made = library("experimental.ode").odeint(systems[name], {"a": y, "b": 2 * y} if name == "pair" else y, t, *more, **options)

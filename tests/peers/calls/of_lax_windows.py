@@ -4,7 +4,8 @@ from draws import ALL, COMPLEX, EIGHT_BITS, D, F, FLOATS, INTS, NT
 
 import numpy as np
 
-FORMS = {1: ("NCH", "OIH", "NHC", "HIO"), 2: ("NCHW", "OIHW", "NHWC", "HWIO"), 3: ("NCHWD", "OIHWD", "NHWDC", "HWDIO"), 0: ("NC", "OI", "NC", "IO")}
+FORMS = {0: ("NC", "OI", "NC", "IO"), 1: ("NCH", "OIH", "NHC", "HIO"), 2: ("NCHW", "OIHW", "NHWC", "HWIO"),
+         3: ("NCHWD", "OIHWD", "NHWDC", "HWDIO")}
 
 
 def add(g, t):
@@ -31,7 +32,8 @@ def add(g, t):
         places = dict(zip("HWD"[:d], (g.int(1, 6) for _ in range(d))))
         window = dict(zip("HWD"[:d], (g.int(1, 3) for _ in range(d))))
         x = g.arr(dt, placed(d, x_form, {"N": n * batches, "C": c * groups, **places}))
-        w = g.arr(dt if g.flag(0.93) else g.dt(NUMBERS), placed(d, w_form, {"O": g.int(1, 2) * groups * batches, "I": c if g.flag(0.97) else c + 1, **window}))
+        features = {"O": g.int(1, 2) * groups * batches, "I": c if g.flag(0.97) else c + 1}
+        w = g.arr(dt if g.flag(0.93) else g.dt(NUMBERS), placed(d, w_form, features | window))
         k = {} if not last and g.flag(0.6) else {"dimension_numbers": (x_form, w_form, g.of(x_form, ours, channels_last))}
         if groups > 1:
             k["feature_group_count"] = groups
@@ -71,7 +73,8 @@ def add(g, t):
     @t("lax.conv_general_dilated_patches")
     def _():
         d, x, w, k = convolved(False)
-        return [x, tuple(g.int(1, 3) for _ in range(d)), dilation(d), padding(d)], k | g.opts(lhs_dilation=lambda: dilation(d), rhs_dilation=lambda: dilation(d))
+        return [x, tuple(g.int(1, 3) for _ in range(d)), dilation(d), padding(d)], k | g.opts(
+            lhs_dilation=lambda: dilation(d), rhs_dilation=lambda: dilation(d))
 
     @t("lax.conv_general_dilated_local")
     def _():
@@ -86,7 +89,7 @@ def add(g, t):
     @t("lax.padtype_to_pads")
     def _():
         d = g.int(1, 3)
-        return [[g.int(1, 9) for _ in range(d)], [g.int(1, 4) for _ in range(d)], [g.int(1, 3) for _ in range(d)], g.of("SAME", "VALID", "SAME_LOWER")], {}
+        return [*([g.int(1, top) for _ in range(d)] for top in (9, 4, 3)), g.of("SAME", "VALID", "SAME_LOWER")], {}
 
     # --- windows
     def windows(x):
@@ -97,7 +100,8 @@ def add(g, t):
     @t("lax.reduce_window " * 3)
     def _():
         x = g.arr(shape=g.of((5,), (9,), (3, 4), (4, 4), (2, 3, 4), (), (0, 3), (1,)))
-        f, start = g.of(("add", 0), ("add", 1), ("max", -np.inf), ("max", 0), ("min", np.inf), ("min", 0), ("mul", 1), ("mul", 2), ("bitwise_or", 0), ("bitwise_and", 1))
+        f, start = g.of(("add", 0), ("add", 1), ("max", -np.inf), ("max", 0), ("min", np.inf), ("min", 0), ("mul", 1), ("mul", 2),
+                        ("bitwise_or", 0), ("bitwise_and", 1))
         n = str(x.dtype)
         with np.errstate(all="ignore"):
             limit = np.iinfo(n) if n in INTS else None
@@ -133,7 +137,8 @@ def add(g, t):
     def _():
         m, k, n, groups, dt = g.int(1, 6), g.int(1, 4), g.int(1, 3), g.int(1, 4), g.of("float32", "float64", "bfloat16")
         kind = g.of("rows", "contracted", "batch")
-        numbers = lambda dots, ragged, along: NT(("RaggedDotDimensionNumbers", dict(dot_dimension_numbers=dots, lhs_ragged_dimensions=[ragged], rhs_group_dimensions=along)))
+        numbers = lambda dots, ragged, along: NT(("RaggedDotDimensionNumbers", dict(
+            dot_dimension_numbers=dots, lhs_ragged_dimensions=[ragged], rhs_group_dimensions=along)))
         if kind == "rows":
             return [g.arr(dt, (m, k)), g.arr(dt, (groups, k, n)), sizes(groups, m), numbers((([1], [1]), ([], [])), 0, [0])], {}
         if kind == "contracted":
@@ -157,7 +162,8 @@ def add(g, t):
     @t("lax.reduce_precision")
     def _():
         dt = g.dt(FLOATS) if g.flag(0.9) else g.of("int32", "complex64")
-        return [g.arr(dt, g.of((17,), (67,)), g.of("special", "sub", "small") if dt in FLOATS else "small"), g.of(5, 8, 4, 2, 11, 1, 0), g.of(10, 7, 3, 0, 1, 52, 23, -1)], {}
+        x = g.arr(dt, g.of((17,), (67,)), g.of("special", "sub", "small") if dt in FLOATS else "small")
+        return [x, g.of(5, 8, 4, 2, 11, 1, 0), g.of(10, 7, 3, 0, 1, 52, 23, -1)], {}
 
     @t("lax.shift_left lax.shift_right_arithmetic lax.shift_right_logical lax.mulhi")
     def _():

@@ -40,7 +40,8 @@ def add(g, t):
     @t("sfft.dct sfft.idct")
     def _():
         x = g.arr(NUMBERS)
-        return [x], g.opts(type=lambda: g.of(2, 2, 1, 3), n=lambda: g.of(1, 3, 5, 8, 0), axis=lambda: g.axis(x.ndim), norm=lambda: g.of("ortho", "backward"))
+        return [x], g.opts(type=lambda: g.of(2, 2, 1, 3), n=lambda: g.of(1, 3, 5, 8, 0), axis=lambda: g.axis(x.ndim),
+                           norm=lambda: g.of("ortho", "backward"))
 
     @t("sfft.dctn sfft.idctn")
     def _():
@@ -63,8 +64,9 @@ def add(g, t):
 
     @t("signal.convolve signal.correlate")
     def _():
-        return two([((5,), (3,)), ((3,), (5,)), ((1,), (4,)), ((4, 4), (2, 3)), ((2, 3), (3, 4)), ((2, 3, 4), (2, 1, 3)), ((), ()), ((0,), (3,)), ((3,), (2, 2))]), g.opts(
-            mode=mode, method=lambda: g.of("auto", "direct", "fft"))
+        shapes = [((5,), (3,)), ((3,), (5,)), ((1,), (4,)), ((4, 4), (2, 3)), ((2, 3), (3, 4)), ((2, 3, 4), (2, 1, 3)), ((), ()),
+                  ((0,), (3,)), ((3,), (2, 2))]
+        return two(shapes), g.opts(mode=mode, method=lambda: g.of("auto", "direct", "fft"))
 
     @t("signal.convolve2d signal.correlate2d")
     def _():
@@ -72,13 +74,14 @@ def add(g, t):
 
     @t("signal.fftconvolve")
     def _():
-        return two([((5,), (3,)), ((3,), (5,)), ((4, 4), (2, 3)), ((4, 4), (4, 3)), ((2, 3, 4), (2, 1, 3)), ((0,), (3,)), ((), ())]), g.opts(
-            mode=mode, axes=lambda: g.of(0, -1, (0, 1), (1,)))
+        shapes = [((5,), (3,)), ((3,), (5,)), ((4, 4), (2, 3)), ((4, 4), (4, 3)), ((2, 3, 4), (2, 1, 3)), ((0,), (3,)), ((), ())]
+        return two(shapes), g.opts(mode=mode, axes=lambda: g.of(0, -1, (0, 1), (1,)))
 
     @t("signal.detrend")
     def _():
         x = g.arr(NUMBERS, g.of((9,), (2, 9), (9, 2), (0,), (1,), ()))
-        return [x], g.opts(axis=lambda: g.axis(x.ndim), type=lambda: g.of("linear", "constant", "none"), bp=lambda: g.of(0, 3, [2, 5], 12))
+        return [x], g.opts(axis=lambda: g.axis(x.ndim), type=lambda: g.of("linear", "constant", "none"),
+                           bp=lambda: g.of(0, 3, [2, 5], 12))
 
     def spectrum(*more):
         """A signal, and the options of its spectra."""
@@ -117,7 +120,8 @@ def add(g, t):
     # --- images
     @t("ndimage.map_coordinates")
     def _():
-        x = g.arr(["float32", "float64", "float16", "int32", "uint8", "complex64", "bool"], g.of((5,), (4, 3), (4, 3), (2, 3, 4), (1, 3), (0, 3)))
+        x = g.arr(["float32", "float64", "float16", "int32", "uint8", "complex64", "bool"],
+                  g.of((5,), (4, 3), (4, 3), (2, 3, 4), (1, 3), (0, 3)))
         s = g.of((), (7,), (2, 3))
         at = [g.of(2.0, 4.0) * g.numbers("near", "float64", s) for _ in range(x.ndim + (0 if g.flag(0.95) else 1))]
         at = [np.round(2 * a) / 2 if g.flag(0.3) else a for a in at]
@@ -128,7 +132,8 @@ def add(g, t):
 
     @t("image.resize")
     def _():
-        x = g.arr(["float32", "float64", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"], g.of((5,), (4, 3), (4, 3), (2, 3, 4), (1, 3), (0, 3), ()))
+        x = g.arr(["float32", "float64", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"],
+                  g.of((5,), (4, 3), (4, 3), (2, 3, 4), (1, 3), (0, 3), ()))
         new = tuple(n if g.flag(0.3) else g.of(1, 2, 3, 5, 7, 0) for n in x.shape)
         return [x, new if g.flag(0.95) else new + (2,), method()], g.opts(antialias=lambda: False)
 
@@ -139,12 +144,14 @@ def add(g, t):
         new = tuple(g.of(1, 2, 3, 5, 7) if i in axes or g.flag(0.03) else n for i, n in enumerate(x.shape))
         dt = g.of("float32", "float32", "float64")
         scale = g.numbers("positive", dt, (len(axes),)) if g.mode != "small" else (g.g.random(len(axes)) * 2 + 0.3).astype(dt)
-        return [x, new, tuple(a - x.ndim if g.flag(0.2) else a for a in axes), scale, g.numbers("near", dt, (len(axes),)), method()], g.opts(antialias=lambda: False)
+        axes = tuple(a - x.ndim if g.flag(0.2) else a for a in axes)
+        return [x, new, axes, scale, g.numbers("near", dt, (len(axes),)), method()], g.opts(antialias=lambda: False)
 
     @t("integrate.trapezoid")
     def _():
         y = g.arr(NUMBERS, lo=0 if g.flag(0.1) else 1)
-        return [y], g.opts(x=lambda: g.arr(NUMBERS, g.of(y.shape, y.shape[-1:]), "small"), dx=lambda: g.of(0.5, 2, np.float32(3)), axis=lambda: g.axis(y.ndim))
+        return [y], g.opts(x=lambda: g.arr(NUMBERS, g.of(y.shape, y.shape[-1:]), "small"), dx=lambda: g.of(0.5, 2, np.float32(3)),
+                           axis=lambda: g.axis(y.ndim))
 
     @t("composed.interpolator")
     def _():
@@ -157,4 +164,5 @@ def add(g, t):
             points[0] = points[0][::-1].copy()
         values = g.arr(g.of(dt, dt, "complex64"), tuple(map(len, points)) + g.of((), (), (2,)))
         at = np.abs(g.numbers("near", "float64", g.of((6, d), (d,), (2, 3, d)))).astype("float32" if dt == "int32" else dt)
-        return [points, values, at], g.opts(method=lambda: g.of("nearest", "linear", "cubic"), bounds_error=lambda: True, fill_value=lambda: g.of(None, 0.5))
+        return [points, values, at], g.opts(method=lambda: g.of("nearest", "linear", "cubic"), bounds_error=lambda: True,
+                                            fill_value=lambda: g.of(None, 0.5))

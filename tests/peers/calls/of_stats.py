@@ -45,7 +45,8 @@ def add(g, t):
                     kinds = ("unit", *kinds[1:])
                 x = g.operands(kinds, DTS)
                 if distribution == "truncnorm" and g.flag(0.8):   # its ends in order
-                    x[1], x[2] = (np.minimum(x[1], x[2]), np.maximum(x[1], x[2])) if np.result_type(x[1], x[2]).kind in "fi" else x[1:]
+                    if np.result_type(x[1], x[2]).kind in "fi":
+                        x[1], x[2] = np.minimum(x[1], x[2]), np.maximum(x[1], x[2])
                 dt = str(np.asarray(x[0]).dtype)
                 k = {}
                 if where and g.flag(0.4):

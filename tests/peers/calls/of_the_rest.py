@@ -14,7 +14,8 @@ def add(g, t):
         n = g.int(2, 4)
         method = g.of("BFGS", "BFGS", "bfgs", "l-bfgs-experimental-do-not-rely-on-this", "Newton")
         name = g.of("bowl", "rosenbrock", "matyas", "eggholder")
-        return [name, g.g.normal(size=2 if name == "matyas" else n).astype("float64"), method, g.of(None, {}, {"gtol": 1e-6}, {"maxiter": 500}, {"unknown": 1}), g.of(None, 1e-7)], {}
+        options = g.of(None, {}, {"gtol": 1e-6}, {"maxiter": 500}, {"unknown": 1})
+        return [name, g.g.normal(size=2 if name == "matyas" else n), method, options, g.of(None, 1e-7)], {}
 
     @t("composed.solve " * 3)
     def _():
@@ -42,8 +43,9 @@ def add(g, t):
         q = g.g.normal(size=(*many, 4)).astype(dt)
         a, b = np.linalg.qr(g.g.normal(size=(*many, 3, 3)))
         a = a * np.sign(np.linalg.det(a))[..., None, None]
-        return g.of(("from_euler", (axes, angles[..., 0] if len(axes) == 1 else angles, g.flag(0.3))), ("from_rotvec", (vectors, g.flag(0.3))),
-                    ("from_quat", (q,)), ("from_quat", (q,)), ("from_mrp", (vectors,)), ("from_matrix", (a.astype(dt),)))
+        euler = axes, angles[..., 0] if len(axes) == 1 else angles, g.flag(0.3)
+        return g.of(("from_euler", euler), ("from_rotvec", (vectors, g.flag(0.3))), ("from_quat", (q,)), ("from_quat", (q,)),
+                    ("from_mrp", (vectors,)), ("from_matrix", (a.astype(dt),)))
 
     @t("composed.rotation " * 5)
     def _():
@@ -76,7 +78,8 @@ def add(g, t):
     def _():
         d = g.int(1, 3)
         dt = g.of("float32", "float64", "float16", "int32")
-        return [g.arr(dt, g.of((5, d), (0, d), (5,)), "small"), g.arr(dt if g.flag(0.8) else g.of("float32", "int32"), (g.int(1, 4), g.of(d, d, d, d + 1)), "small")], {}
+        book = g.arr(dt if g.flag(0.8) else g.of("float32", "int32"), (g.int(1, 4), d if g.flag(0.9) else d + 1), "small")
+        return [g.arr(dt, g.of((5, d), (5, d), (0, d), (5,)), "small"), book], {}
 
     # --- trees and rules
     @t("composed.ravel_pytree")
@@ -106,8 +109,10 @@ def add(g, t):
         dt = g.of("float32", "float16", "bfloat16", "float64")
         front = (b,) if g.flag(0.85) else ()
         lengths = lambda top: g.g.integers(1, top + 1, (b,)).astype("int32")
-        return [g.arr(dt, (*front, t_, n, h), "small"), g.arr(dt, (*front, s, heads, h), "small"), g.arr(dt if g.flag(0.95) else "float32", (*front, s, heads, h if g.flag(0.95) else h + 1), "small")], g.opts(
-            is_causal=lambda: True, scale=lambda: g.of(0.3, 2), bias=lambda: g.arr(dt, g.of((b, n, t_, s), (1, n, t_, s), (b, 1, t_, s), (n, t_, s)), "small"),
+        value = g.arr(dt if g.flag(0.95) else "float32", (*front, s, heads, h if g.flag(0.95) else h + 1), "small")
+        return [g.arr(dt, (*front, t_, n, h), "small"), g.arr(dt, (*front, s, heads, h), "small"), value], g.opts(
+            is_causal=lambda: True, scale=lambda: g.of(0.3, 2),
+            bias=lambda: g.arr(dt, g.of((b, n, t_, s), (1, n, t_, s), (b, 1, t_, s), (n, t_, s)), "small"),
             mask=lambda: g.arr("bool", g.of((b, n, t_, s), (1, 1, t_, s), (b, 1, 1, s))), query_seq_lengths=lambda: lengths(t_),
             key_value_seq_lengths=lambda: lengths(s), local_window_size=lambda: g.of(1, (1, 0), (0, 2)), return_residual=lambda: True)
 
