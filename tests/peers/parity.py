@@ -1,4 +1,5 @@
-"""Calls of every function with drawn arguments, beside JAX: values, shapes, dtypes, and kinds of errors.
+"""Calls of every function with drawn arguments, beside JAX: values, shapes, dtypes, and kinds of errors; and beside SciPy where JAX
+has other numbers or none (calls/third.py).
 
 Arguments are drawn by a seed (calls/of_*.py); each library makes the calls in a process of its own, which is begun again after a
 call that ends it.
@@ -162,7 +163,8 @@ def section():
             else:
                 clusters[case[0], what].append(text)
     yield f"{sum(counts.values())} calls with drawn arguments, in 64 bits (`tests/peers/calls`): special values, empty arrays, all dtypes,"
-    yield "arguments that do not fit. Results by what differs: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()) + "."
+    yield "arguments that do not fit. SciPy is asked where JAX differs (JAX alone: SciPy has our numbers) or refuses a call."
+    yield "Results by what differs: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()) + "."
     yield ""
     yield from (f"- {n} {reason}" for reason, n in reasons.most_common())
     for (name, what), texts in sorted(clusters.items(), key=lambda c: -len(c[1])):
