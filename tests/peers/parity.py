@@ -1,4 +1,5 @@
-"""Calls of every function with drawn arguments, beside JAX: values, shapes, dtypes, and kinds of errors.
+"""Calls of every function with drawn arguments, beside JAX: values, shapes, dtypes, and kinds of errors; and beside SciPy where JAX
+has other numbers or none (calls/third.py).
 
 Arguments are drawn by a seed (calls/of_*.py); each library makes the calls in a process of its own, which is begun again after a
 call that ends it.
@@ -21,35 +22,42 @@ import elementwise_calls
 import expectations
 import numpy as np
 import of_indices
+import of_lax_windows
 import of_linalg
 import of_nn_and_lax
 import of_numpy
 import of_numpy_more
 import of_random
+import of_signal
+import of_special
+import of_stats
+import of_the_rest
+import third
 from agreement import arrays, compare, short, shortr
 from sources import WORK
 
 RESULTS = WORK / "results" / "parity"
 CASES = RESULTS / "cases.pickle"
+ROOMS = (of_numpy, of_numpy_more, of_nn_and_lax, of_linalg, of_random, of_indices, of_special, of_stats, of_signal, of_lax_windows, of_the_rest)
 SEED, SHARE = 1, 0.4   # of the number of calls a function, for time
 OFTEN = re.compile(r"getitem|at\.|np\.(sum|prod|mean|std|var|max|min|where|clip|take|pad|cumsum|sort|argsort|quantile|einsum|"
                    r"matmul|astype|array|convert|linspace|arange|unique|median)$|lax\.(convert|clamp|scatter|pad|dot)")
 SECONDS = {"tenon": 40, "jax": 15}   # a call; some of JAX's do not end
 MEMORY = 12 * 2**30
 # What a difference may be that is none to a user.
-HARMLESS = ("", "weak", "zero sign", "ftz", "kind", "JAX raises", "JAX ends")
+HARMLESS = ("", "weak", "zero sign", "ftz", "kind", "JAX raises", "JAX ends", "JAX alone")
 
 
 def table(g):
-    """name: a function that draws its arguments."""
-    drawn = {}
+    """(name, a function that draws its arguments), of some names several."""
+    drawn = []
 
     def t(names):
         def add(f):
-            drawn.update(dict.fromkeys(names.split(), f))
+            drawn.extend((name, f) for name in names.split())
             return f
         return add
-    for room in (of_numpy, of_numpy_more, of_nn_and_lax, of_linalg, of_random, of_indices):
+    for room in ROOMS:
         room.add(g, t)
     return drawn
 
@@ -60,11 +68,12 @@ def draw_cases(only):
     for namespace, unary, binary in (("np", e.NP_UNARY, e.NP_BINARY), ("nn", e.NN_UNARY, []), ("lax", e.LAX_UNARY, e.LAX_BINARY), ("op", [], e.OPS)):
         e.gen_unary(g, namespace, unary, SHARE)
         e.gen_binary(g, namespace, binary, SHARE, strict=namespace == "lax")
-    for name, draw in table(g).items():
+    for name, draw in table(g):
         for _ in range(int((45 if OFTEN.match(name) else 22) * SHARE)):
             g.mode = g.of("small", "small", "small", "special")
             try:
-                args, kwargs = draw()
+                with np.errstate(all="ignore"):
+                    args, kwargs = draw()
             except (ValueError, TypeError, IndexError, OverflowError):   # drawn arguments that do not fit together
                 continue
             draws.emit(name.rstrip("#"), args, kwargs, g.mode)
@@ -137,7 +146,8 @@ def differences():
                     with np.errstate(all="ignore"):
                         a = np.abs(a.astype("complex128"))
                     largest = max([largest, *a[np.isfinite(a)]])
-            yield case, ours[i], theirs[i], compare(ours[i], theirs[i], case[3], largest)
+            what = compare(ours[i], theirs[i], case[3], largest)
+            yield case, ours[i], theirs[i], third.judged(case, ours[i], theirs[i], what, largest)
 
 
 def section():
@@ -153,7 +163,8 @@ def section():
             else:
                 clusters[case[0], what].append(text)
     yield f"{sum(counts.values())} calls with drawn arguments, in 64 bits (`tests/peers/calls`): special values, empty arrays, all dtypes,"
-    yield "arguments that do not fit. Results by what differs: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()) + "."
+    yield "arguments that do not fit. SciPy is asked where JAX differs (JAX alone: SciPy has our numbers) or refuses a call."
+    yield "Results by what differs: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()) + "."
     yield ""
     yield from (f"- {n} {reason}" for reason, n in reasons.most_common())
     for (name, what), texts in sorted(clusters.items(), key=lambda c: -len(c[1])):

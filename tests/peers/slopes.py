@@ -3,7 +3,8 @@
     python slopes.py tenon|jax OUT [FUNCTION ...]   # what a library gives, for run()
 
 Elementwise functions at each point and pair of points; functions of vectors and matrices at a few of each, as the gradient of the
-sum of their results with weights, and its derivative along a direction.
+sum of their results with weights, and its derivative along a direction. And drawn calls of special functions, distributions,
+signals, transforms and images (drawn_slopes.py): gradient and jvp in each argument, beside JAX's or central differences.
 """
 
 import collections
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "calls"))
+import drawn_slopes
 import expectations
 from elementwise_calls import LAX_BINARY, LAX_UNARY, NN_UNARY, NP_BINARY, NP_UNARY
 from sources import WORK
@@ -118,7 +120,7 @@ def derivatives(name, only):
                 x = xp.array(x)
                 direction = xp.cos(1.7 * xp.arange(x.size)).reshape(x.shape)
                 note(f"{n}({np.asarray(x).tolist()})", lambda: tn.grad(total)(x), lambda: tn.jvp(tn.grad(total), (x,), (direction,))[1])
-    return made
+    return made, drawn_slopes.derivatives(name, only)
 
 
 def run(python, jobs, only):
@@ -150,7 +152,7 @@ def apart(ours, theirs):
 
 def section():
     """The section of the document, from what the last run left."""
-    ours, theirs = (pickle.loads((RESULTS / name).read_bytes()) for name in ("tenon", "jax"))
+    (ours, our_drawn), (theirs, their_drawn) = (pickle.loads((RESULTS / name).read_bytes()) for name in ("tenon", "jax"))
     counts, reasons, bad = collections.Counter(), collections.Counter(), []
     for key in sorted(theirs.keys() & ours.keys()):
         for order, (a, b) in enumerate(zip(ours[key], theirs[key])):
@@ -161,7 +163,14 @@ def section():
                 reasons[reason] += known is not None
                 if known is None:
                     bad.append(f"- {('first', 'second')[order]} derivative of {key}: {what}")
-    yield f"{sum(counts.values())} derivatives of functions at hard points (`tests/peers/slopes.py`), in 64 bits: {counts['same']} as JAX's,"
+    for text, what in drawn_slopes.differences(our_drawn, their_drawn):
+        counts["differ" if what else "same"] += 1
+        if what:
+            known, reason = expectations.match("slopes", f"{text} {what}")
+            reasons[reason] += known is not None
+            if known is None:
+                bad.append(f"- {text}: {what}")
+    yield f"{sum(counts.values())} derivatives of functions at hard points and drawn ones (`tests/peers/slopes.py`), in 64 bits: {counts['same']} as JAX's or as differences are,"
     yield f"{counts['differ']} differ."
     yield ""
     yield from (f"- {n} {reason}" for reason, n in reasons.most_common() if reason)

@@ -1,10 +1,12 @@
 """Whether two libraries' results of a call are the same, and what a difference looks like."""
 
 import numpy as np
-from draws import D, Raw, W, fin
+from draws import EIGHT_BITS, D, Raw, W, fin
 
 EPS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52, "complex64": 2**-23, "complex128": 2**-52}
 SLACK = {"float16": 4, "bfloat16": 4, "float32": 150, "float64": 3e5, "complex64": 150, "complex128": 3e5}
+EPS |= {n: float(fin(n).eps) for n in EIGHT_BITS}
+SLACK |= dict.fromkeys(EIGHT_BITS, 1)
 
 
 def arrays(x):

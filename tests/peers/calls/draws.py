@@ -9,6 +9,8 @@ BF = np.dtype(ml_dtypes.bfloat16)
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
+EIGHT_BITS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz",
+              "float8_e8m0fnu"]
 ALL = ["bool"] + INTS + FLOATS + COMPLEX
 REAL = ["bool"] + INTS + FLOATS
 COMMON = ["bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32", "float64", "complex64"]
@@ -202,6 +204,36 @@ class G:
         if n in COMPLEX:
             x = x + 1j * self.g.normal(size=shape)
         return np.asarray(x).astype(npd(n))
+
+    def numbers(self, kind, dt, shape):
+        """Numbers of a kind, for functions that are defined there: "any", "positive", "unit" (0 to 1), "sides" (-1 to 1), "near"
+        (some units around 0) or "count" (0, 1, 2 ...); where the mode is not small, some are at the ends or special."""
+        size = int(np.prod(shape))
+        if dt == "bool":
+            return self.g.random(shape) < 0.5
+        even, normal, wide = self.g.random(size), self.g.normal(size=size), 10.0 ** self.g.uniform(-4, 3, size)
+        side = np.where(self.g.random(size) < 0.5, -1, 1)
+        x = {"any": np.where(even < 0.5, normal * 3, wide * side), "positive": np.where(even < 0.5, np.abs(normal) * 3 + 1e-3, wide),
+             "unit": even ** self.g.choice([0.2, 1, 5], size), "sides": side * even ** self.g.choice([0.2, 1], size), "near": normal * 2,
+             "count": np.floor(even**2 * 20)}[kind]
+        if kind in ("any", "positive"):   # integers and halves
+            x = np.where(self.g.random(size) < 0.25, np.ceil(np.clip(2 * x, -1e4, 1e4)) / 2, x)
+        if dt in INTS:
+            limit = np.iinfo(dt)
+            x = np.clip(np.round(x), max(limit.min, -1e9), min(limit.max, 1e9))
+        x = x.astype(npd(dt))
+        if self.mode != "small" and dt in FLOATS + INTS:
+            ends = special(dt)
+            x = np.where(self.g.random(size) < 0.4, ends[self.g.integers(0, len(ends), size)], x)
+        return x.astype(npd(dt)).reshape(shape)
+
+    def operands(self, kinds, dts, p=0.08):
+        """Arguments of an elementwise function: arrays of numbers of these kinds, most of one shape and dtype; some Python numbers."""
+        n = len(kinds)
+        shapes = [self.of((17,), (67,))] * n if self.flag(0.7) else self.bshapes(n) if n > 1 else [self.shape()]
+        dt = self.dt(dts)
+        made = [self.numbers(k, dt if self.flag(0.85) else self.dt(dts), s) for k, s in zip(kinds, shapes)]
+        return [x if self.flag(1 - p) or not x.size else x.ravel()[0].item() for x in made]
 
     def scalar(self):
         return self.of(

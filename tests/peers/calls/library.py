@@ -4,6 +4,7 @@ They are appended to RESULTS, and the number of the call that is being made stan
 which one ended the process.
 """
 
+import importlib
 import operator
 import os
 import pickle
@@ -12,6 +13,10 @@ import types
 
 import numpy as np
 from draws import D, F, Ix, K, NT, Raw, W
+
+# The modules beneath either library by the names that calls begin with.
+PLACES = dict(special="scipy.special", stats="scipy.stats", signal="scipy.signal", fft="numpy.fft", sfft="scipy.fft",
+              ndimage="scipy.ndimage", image="image", integrate="scipy.integrate", vq="scipy.cluster.vq")
 
 
 def lib(which, x64):
@@ -32,6 +37,12 @@ def lib(which, x64):
         m = types.SimpleNamespace(
             np=xp, lax=lax, nn=nn, random=random, linalg=xp.linalg, sl=sl, ll=lax.linalg, ops=ops, Array=jax.Array, jit=jax.jit
         )
+    import composed
+
+    m.root = importlib.import_module(which)
+    for name, place in PLACES.items():
+        setattr(m, name, importlib.import_module(f"{which}.{place}"))
+    m.composed = composed.of(m)
     m.fn = {
         "add2": lambda i, j: i + 2 * j,
         "sumk": lambda a, ax: xp.sum(a, axis=ax, keepdims=True),
@@ -39,6 +50,7 @@ def lib(which, x64):
         "foribody": lambda i, c: c + i,
         "lt100": lambda x: x < 100,
         "dbl": lambda x: x * 2 + 1,
+        "both": lambda x, y: x + y + x * y,
     }
     return m
 
@@ -116,7 +128,7 @@ def call(m, path, args, kw):
         if name == "__format__":
             return f("")
         return f(*r, **k)
-    f = getattr(getattr(m, ns), name)
+    f = operator.attrgetter(name)(getattr(m, ns))
     if name == "vectorize":
         return f(*a)(*k["call"])
     return f(*a, **k)
