@@ -54,3 +54,13 @@ def test_integer_frequencies_are_refused():
     y, x = np.linspace(1, 2, 6, dtype="float32").reshape(3, 2), np.linspace(1, 2, 6).reshape(3, 2) ** 2
     made = tnp.trapezoid(y, x.astype(ml_dtypes.bfloat16))
     assert np.allclose(made, np.trapezoid(y, x.astype(ml_dtypes.bfloat16).astype("float32")), 1e-6)
+
+
+def test_hypergeometric_functions_of_large_parameters():
+    # Where no term is negative the series cancels nothing, as others do.
+    given = [(118.49119588171824, 9.525372319448984, 122.40078098904125, 0.7986714728159203), (50., 1.5, 3., 0.94), (139.5, 171.9, 1.306, 0.752),
+             (2.348576017404595, 3.948510922983911, 104.1263562873967, 0.9170514148906517), (60., 30., 4.5, 0.9)]
+    wanted = [1566354.9669623475, 1.3215137346239161e+57, 8.316499414842394e+268, 1.0880524682440944, 1.6032401577490693e+102]
+    assert np.allclose([special.hyp2f1(*x) for x in given], wanted, 1e-12)
+    assert np.isclose(special.hyp2f1(*np.float32([1, 16, 37.1, 1])), 1.7960199, 1e-5)
+    assert tn.grad(lambda n: special.comb(n, 19.))(6.) == 0

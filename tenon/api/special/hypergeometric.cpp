@@ -99,15 +99,28 @@ Array kummer_slope(In in) {
 }
 
 // --- ₂F₁ ---
+// Γ(c) Γ(d) / (Γ(p) Γ(q)), by logarithms where a part of it overflows.
+Array gamma_quotient(const Array& c, const Array& d, const Array& p, const Array& q) {
+  const double most = c.dtype() == DType::f64 ? 170.0 : 34.0;
+  const Array large = max(max(abs(c), abs(d)), max(abs(p), abs(q))) > most;
+  const auto plain = [&](const Array& x) { return where(large, 1.0, x); };
+  const Array made = gamma(plain(c)) * gamma(plain(d)) * one_over_gamma(plain(p)) * one_over_gamma(plain(q));
+  const auto by_logarithms = [](In of) {
+    const Array ends = is_pole(of[2]) | is_pole(of[3]);
+    const auto safe = [&](const Array& x) { return where(ends, 1.0, x); };
+    const Array sign = gammasgn(of[0]) * gammasgn(of[1]) * gammasgn(safe(of[2])) * gammasgn(safe(of[3]));
+    const Array size = lgamma(of[0]) + lgamma(of[1]) - lgamma(safe(of[2])) - lgamma(safe(of[3]));
+    return where(ends, 0.0, sign * exp(size));
+  };
+  return where_seldom(large, by_logarithms, made, {c, d, p, q});
+}
 // Of x near 1, where d = c - a - b is no integer: Abramowitz and Stegun 15.3.6.
 Array gauss_about_1(const Array& going, const Array& a, const Array& b, const Array& c, const Array& rest,
                     bool with_slope) {
   const Array d = c - a - b;
   const Array first = hypergeometric_series(going, {a, b}, {1.0 - d}, rest, with_slope);
   const Array second = hypergeometric_series(going, {c - a, c - b}, {1.0 + d}, rest, with_slope);
-  const Array gamma_c = gamma(c);
-  return gamma_c * (gamma(d) * one_over_gamma(c - a) * one_over_gamma(c - b) * first +
-                    exp(d * log(rest)) * gamma(-d) * one_over_gamma(a) * one_over_gamma(b) * second);
+  return gamma_quotient(c, d, c - a, c - b) * first + exp(d * log(rest)) * gamma_quotient(c, -d, a, b) * second;
 }
 // Where d is an integer m ≥ 0: Abramowitz and Stegun 15.3.10 and 15.3.11. All factors after the first m terms have a
 // logarithm.
@@ -139,11 +152,15 @@ Array gauss_with_logarithm(const Array& going, const Array& a, const Array& b, c
   return gamma_c * (of_head + power * one_over_gamma(m + 1.0) * one_over_gamma(a) * one_over_gamma(b) * tail);
 }
 
+// Whether no term of the series is negative and parameters are large: the series cancels nothing then, as others do. It
+// takes about so many terms.
+Array is_steady(const Array& a, const Array& b, const Array& c, const Array& x, const Array& rest) {
+  return (min(a, b) > 0.0) & (c > 0.0) & (max(max(a, b), 0.2 * c) > 8.0) & ((a + b + 40.0) * x < 2e4 * rest);
+}
 // Of 0 ≤ x < 1, where the parameters are none of Γ's poles.
 Array gauss_inside(const Array& going, const Array& a, const Array& b, const Array& c, const Array& x,
                    const Array& rest, bool with_slope) {
-  // Terms fall as n^(-1 - d), fast where d is large, and without cancellation where none of them is negative.
-  const Array d = c - a - b, whole = round(d), near = going & ((x <= 0.75) | ((d > 40.0) & (min(a, b) > 0.0)));
+  const Array d = c - a - b, whole = round(d), near = going & ((x <= 0.75) | is_steady(a, b, c, x, rest));
   const Array integer = abs(d - whole) < 16.0 * epsilon_of(x.dtype()) * max(abs(c), 1.0);
   // With a or b near one of Γ's poles but for rounding, or d < 0, Euler's transformation comes first.
   const Array euler = going & !near & integer & (whole < 0.0);
@@ -175,10 +192,11 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array q = where(low, c - second, second), safe = where(usual, x, 0.25);
   const Array inside = where(low, safe / (safe - 1.0), safe);
   const Array rest = where(low, 1.0 / (1.0 - where(low, safe, 0.0)), 1.0 - safe);
-  const Array short_sum = usual & (polynomial | is_pole(q) | is_pole(c - first) | is_pole(c - q));
+  const Array ends_by_euler = (is_pole(c - first) | is_pole(c - q)) & !is_steady(first, q, c, inside, rest);
+  const Array short_sum = usual & (polynomial | is_pole(q) | ends_by_euler);
   const Array long_sum = usual & !short_sum;
   // A polynomial, or one times a power after Euler's transformation.
-  const Array euler = short_sum & !polynomial & !is_pole(q) & (is_pole(c - first) | is_pole(c - q));
+  const Array euler = short_sum & !polynomial & !is_pole(q) & ends_by_euler;
   const Array p_short = where(euler, c - first, first), q_short = where(euler, c - q, q);
   const Array made_short =
       hypergeometric_series(short_sum, {where(short_sum, p_short, 0.5), where(short_sum, q_short, 0.5)},
@@ -190,8 +208,9 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
                    where(long_sum, inside, 0.25), where(long_sum, rest, 0.75), with_slope);
   const Array made = where(short_sum, where(euler, power * made_short, made_short), made_long);
   const Array factor = exp(where(low, first * log(rest), 0.0));
-  const Array at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);
-  const Array of_1 = gamma(safe_c) * gamma(where(at_1, d, 1.0)) * one_over_gamma(c - a) * one_over_gamma(c - b);
+  const Array at_1 = (x == 1.0) & (d > 0.0) & !undefined;
+  const Array of_1 =
+      gamma_quotient(where(at_1, c, 1.0), where(at_1, d, 1.0), where(at_1, c - a, 1.0), where(at_1, c - b, 1.0));
   return where(wrong, nan,
                where(usual, factor * made, where(at_1, of_1, where(undefined | is_finite(x), infinity, nan))));
 }

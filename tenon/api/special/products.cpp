@@ -250,12 +250,13 @@ Array comb_of(In in) {
   const Array whole = (floor(from) == from) & (floor(chosen) == chosen) & (made < 0.05 / epsilon_of(n.dtype()));
   return where(there, where(whole, round(made), made), 0.0);
 }
-Array comb_in_n(In in) {
-  return special::comb(in[0], in[1]) * (special::digamma(in[0] + 1.0) - special::digamma(in[0] - in[1] + 1.0));
+// 0 where there are no choices, as where more are chosen than there are.
+Array comb_slope(In in, const Array& of_all, const Array& of_chosen) {
+  const Array made = special::comb(in[0], in[1]);
+  return where(made == 0.0, 0.0, made * (special::digamma(of_all) - special::digamma(of_chosen)));
 }
-Array comb_in_k(In in) {
-  return special::comb(in[0], in[1]) * (special::digamma(in[0] - in[1] + 1.0) - special::digamma(in[1] + 1.0));
-}
+Array comb_in_n(In in) { return comb_slope(in, in[0] + 1.0, in[0] - in[1] + 1.0); }
+Array comb_in_k(In in) { return comb_slope(in, in[0] - in[1] + 1.0, in[1] + 1.0); }
 
 template <Array (*logarithm)(const Operand& x)>
 Array complex_boxcox(In in) {
