@@ -42,7 +42,7 @@ class Search {
 
   // How many elements of its operands a result adds up; none of what is no sum.
   double terms_of(const Eqn& eqn) const {
-    if (!eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return HUGE_VAL;
+    if (eqn.out.empty() || !eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return HUGE_VAL;
     const double results = estimated_elements(body_.type(eqn.out[0]));
     if (is_product(*eqn.op)) {
       const Type &a = body_.type(eqn.in[0]), &b = body_.type(eqn.in[1]);
