@@ -182,6 +182,7 @@ Going matrices_of(const Eqn&, const LoopParams& p) {
 constexpr std::int64_t few_rows = 8;         // of a product
 constexpr double first_level = 1 << 14;      // bytes of a matrix that stay in the first-level cache beside others
 constexpr std::int64_t widened_at_most = 8;  // times the elements that a product reads
+constexpr double lengthened_at_most = 4;     // times the bytes that a step makes them of: rows of a product
 
 // Whether a matrix, the same in all steps, is multiplied with few rows of a step.
 bool pays_for_all_steps(const Program& body, const Eqn& eqn, const std::vector<bool>& of_step) {
@@ -199,6 +200,13 @@ bool pays_for_all_steps(const Program& body, const Eqn& eqn, const std::vector<b
   return rows <= few_rows && estimated_bytes(matrix) >= least &&
          estimated_elements(body.type(eqn.out[0])) <= widened_at_most * estimated_elements(step);
 }
+// Whether the rows that it is multiplied with are not far longer than what a step makes them of. `made_of`: of each
+// variable, how many bytes of what the loop runs along that is.
+bool has_rows_of_step(const Program& body, const Eqn& eqn, const std::vector<bool>& of_step,
+                      const std::vector<double>& made_of) {
+  const Var rows = eqn.in[of_step[eqn.in[0]] ? 0 : 1];
+  return estimated_bytes(body.type(rows)) <= lengthened_at_most * made_of[rows];
+}
 
 Going maps_of(const Eqn&, const LoopParams& p) {
   if (p.cond || p.lanes || !p.length || *p.length == Dim(0)) return {};
@@ -206,13 +214,25 @@ Going maps_of(const Eqn&, const LoopParams& p) {
   const LoopRoles roles(p);
   Mask of = first(p.consts, body.inputs().size());
   std::vector<bool> of_step(body.vars(), true);
+  std::vector<double> made_of(body.vars(), 0);
+  double of_all_xs = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    if (roles.is_xs(i)) of[i] = body.type(body.inputs()[i]).is_array();
-    if (roles.is_const(i)) of_step[body.inputs()[i]] = false;
+    const Var v = body.inputs()[i];
+    if (roles.is_xs(i)) of[i] = body.type(v).is_array();
+    if (roles.is_const(i)) of_step[v] = false;
+    if (of[i] && roles.is_xs(i)) of_all_xs += made_of[v] = estimated_bytes(body.type(v));
   }
-  for (const Eqn& eqn : body.eqns())
-    for (const Var v : eqn.out) of_step[v] = std::ranges::any_of(eqn.in, [&](Var x) { return of_step[x]; });
-  return going(p, of, [&](const Eqn& eqn) { return pays_for_all_steps(body, eqn, of_step); });
+  for (const Eqn& eqn : body.eqns()) {
+    double all = 0;  // once for each path: no more than all there are
+    for (const Var v : eqn.in) all = std::min(all + made_of[v], of_all_xs);
+    for (const Var v : eqn.out) {
+      of_step[v] = std::ranges::any_of(eqn.in, [&](Var x) { return of_step[x]; });
+      made_of[v] = all;
+    }
+  }
+  return going(p, of, [&](const Eqn& eqn) {
+    return pays_for_all_steps(body, eqn, of_step) && has_rows_of_step(body, eqn, of_step, made_of);
+  });
 }
 // Variables of the body in all steps at once, along axis 0: by these eqns, of constants, of what the loop runs along,
 // and of stacks of values of the step.

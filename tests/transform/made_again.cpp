@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tenon/base/settings.h"
 #include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 
@@ -82,7 +83,9 @@ TEST_P(MadeAgain, RowsOfPairs) {
       const auto gradient =
           jit(grad<0, 1, 2>([=](const Array& x, const Array& y, const Array& b) { return loss(row, x, y, b); }));
       const auto got = gradient(x, y, b);
-      EXPECT_LT(peak_bytes([&] { gradient(x, y, b); }), points * others * size_of(dtype) / 4);
+      if (!blocks_are_small()) {  // which move products in front of loops
+        EXPECT_LT(peak_bytes([&] { gradient(x, y, b); }), points * others * size_of(dtype) / 4);
+      }
       const auto close = [&](const Array& g, const Array& w) {
         EXPECT_LT(distance(g, w), tolerance * (1 + amax(abs(w)).item<double>()));
       };

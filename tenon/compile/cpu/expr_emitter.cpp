@@ -140,7 +140,10 @@ llvm::Instruction* ExprEmitter::of_list(llvm::Instruction* access) {
 }
 
 Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
-  if (vector_var_ == var) return variation(e, var, variations_);
+  if (vector_var_ == var) {
+    kept_.push_back(e);
+    return variation(e, var, variations_);
+  }
   Variations once;
   return variation(e, var, once);
 }
@@ -270,6 +273,7 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
     result = rounded(e.dtype(), result);
   }
   known.emplace(e.identity(), result);
+  kept_.push_back(e);
   return result;
 }
 

@@ -21,8 +21,7 @@ struct Variation {
   std::optional<std::int64_t> stride;  // of i64 expressions that are affine in it
 };
 
-// Computes expressions. What it has computed it knows by the expressions' nodes: these must live until it is told to
-// forget.
+// Computes expressions. What it has computed it knows by their nodes, which it keeps until it is told to forget.
 class ExprEmitter {
  public:
   using FindSlot = std::function<llvm::Value*(kernel::SlotId)>;
@@ -58,6 +57,7 @@ class ExprEmitter {
     unrounded_vectors_.clear();
     variations_.clear();
     runs_.clear();
+    kept_.clear();
   }
 
   // What is computed from here on, about so many times in code: angles of which both sine and cosine are wanted, and
@@ -146,6 +146,7 @@ class ExprEmitter {
   std::optional<std::uint32_t> vector_var_;
   unsigned lanes_ = 1, piece_ = 1;
   llvm::Value* mask_ = nullptr;
+  std::vector<kernel::Expr> kept_;  // whose nodes are keys of the following
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
   std::unordered_map<const void*, llvm::Value*> unrounded_scalars_, unrounded_vectors_;  // of narrow floats
   Variations variations_;  // with the variable along which vectors run

@@ -111,9 +111,9 @@ Range binary(Binary op, const Expr& e, Range x, Range y) {
 }  // namespace
 
 Range Ranges::of(const Expr& e) {
-  if (const auto found = known_.find(e.identity()); found != known_.end()) return found->second;
+  if (const auto found = known_.find(e.identity()); found != known_.end()) return found->second.second;
   const Range range = compute(e);
-  known_.emplace(e.identity(), range);
+  known_.emplace(e.identity(), std::pair(e, range));
   return range;
 }
 

@@ -31,7 +31,7 @@ class Ranges {
  private:
   Range compute(const Expr& e);
   bool constants_known_;
-  std::unordered_map<const void*, Range> known_;
+  std::unordered_map<const void*, std::pair<Expr, Range>> known_;  // by nodes, which are kept
 };
 
 }  // namespace tenon::kernel
