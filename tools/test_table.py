@@ -29,7 +29,9 @@ CHECKS = {
     ("ops", "Batches", "OfNoLanesAndOfOne"): ("0, 1 lanes", "batches of no lane and of one"),
     ("ops", "Compiled", "IsTheReference"): ("native", "native code with the reference evaluator"),
     ("ops", "CompiledJvp", "IsTheReference"): ("native jvp", "native code of the jvp with the reference evaluator"),
-    ("ops", "CompiledPairs", "AreTheReference"): ("native pairs", "native code of the vjp, of batches and of their pairs with the reference evaluator"),
+    ("ops", "CompiledPairs", "AreTheReference"): (
+        "native pairs", "native code of the vjp and of batches with the reference evaluator; of their pairs, each sample in some dtype "
+        "and each dtype with some sample, and all by `--full`"),
     ("ops", "Layouts", "AreReadAlike"): ("layouts", "operands with axes permuted, backwards with gaps, and one element repeated, with the same operands laid out plainly"),
 }
 OWN = ("ir", "RoundTrip", "IsTheSameProgram")
