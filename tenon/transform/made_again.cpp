@@ -43,13 +43,10 @@ class Search {
   // How many elements of its operands a result adds up; none of what is no sum.
   double terms_of(const Eqn& eqn) const {
     if (eqn.out.empty() || !eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return HUGE_VAL;
-    const double results = estimated_elements(body_.type(eqn.out[0]));
-    if (is_product(*eqn.op)) {
-      const Type &a = body_.type(eqn.in[0]), &b = body_.type(eqn.in[1]);
-      return product_form(eqn.params, a, b).multiplications(body_.type(eqn.out[0])) / std::max(results, 1.);
-    }
+    if (is_product(*eqn.op))
+      return kernel::estimate(product_form(eqn.params, body_.type(eqn.in[0]), body_.type(eqn.in[1])).sum_sizes);
     if (rule_of<LowerReduction>(*eqn.op) == nullptr) return HUGE_VAL;
-    return estimated_elements(body_.type(eqn.in[0])) / std::max(results, 1.);
+    return estimated_elements(body_.type(eqn.in[0])) / std::max(estimated_elements(body_.type(eqn.out[0])), 1.);
   }
 
   bool is_far_larger(std::size_t e) {

@@ -10,6 +10,7 @@
 #include "tenon/tenon.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"
+#include "tests/peak_memory.h"
 
 namespace tn = tenon;
 using tn::Array;
@@ -238,10 +239,8 @@ TEST(ListPushes, KeepWhatStandsInThemOnce) {
   });
   const Array x = tn::full({1024}, 0.5);
   f(x, Array(1));
-  tn::reset_peak_memory();
-  const std::size_t before = tn::memory_statistics().live_bytes;
-  f(x, Array(4000));  // 32 MB
-  EXPECT_LE(tn::memory_statistics().peak_bytes, before + 2 * 4096 * 8192 + (1 << 20)) << "chunks double";
+  const std::size_t peak = tn::peak_bytes_of([&] { f(x, Array(4000)); });  // 32 MB
+  EXPECT_LE(peak, 2 * 4096 * 8192 + (1 << 20)) << "chunks double";
 }
 
 TEST(ListLanes, OfEveryDType) {

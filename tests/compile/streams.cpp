@@ -313,10 +313,7 @@ TEST_P(Streamed, AreTheSameUnderTransformations) {
               two_h = stack({h, h * 0.5}, 0), two_xs = stack({xs, cos(xs)}, 0);
   const auto& f = GetParam().f;
   const auto expect_same = [](const auto& g, const Array& h, const Array& xs) {
-    const auto leaves = [g](const Array& h, const Array& xs) {
-      auto own = g;
-      return tree::leaves(own(h, xs));
-    };
+    const auto leaves = leaves_of(g);
     const ProgramRef p = inline_calls(trace(leaves)(h, xs));
     expect_native(jit(leaves)(h, xs), evaluate(*p, {}, std::vector<Value>{h.value(), xs.value()}),
                   p->output_types()[0].dtype);

@@ -6,11 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "tenon/compile/pipeline.h"
-#include "tenon/rewrite/pass.h"
 #include "tenon/transform/transforms.h"
 #include "tests/fuzzing.h"
-#include "tests/rewrite/pairs.h"
 #include "tests/rewrite/same.h"
 
 namespace tenon {
@@ -18,15 +15,6 @@ namespace {
 
 using Random = std::mt19937_64;
 using Function = std::function<Array(const Array&, const Array&)>;
-
-// --- values of any dtype, of both signs ---
-Array values_of(const Shape& shape, DType dtype, double phase) {
-  const Array x = reshape(sin(arange(shape.elements(), DType::f64) * 1.3 + phase), shape);
-  if (dtype == DType::bool_) return x > 0.0;
-  if (is_integer(dtype)) return convert(round(is_unsigned_integer(dtype) ? abs(x) * 9.0 : x * 9.0), dtype);
-  if (is_complex(dtype)) return convert(complex(x, cos(x * 2.0 + phase)), dtype);
-  return convert(x, dtype);
-}
 
 // --- what is done to elements ---
 Array bounded(const Array& x, Random& random) {
@@ -224,10 +212,7 @@ Case pairs(Random& random) {
 // --- the same by code as by the evaluator ---
 template <class F>
 void expect_as_evaluated(const F& f, const Array& x, const Array& y, DType of, const JitOptions& options = {}) {
-  const auto leaves = [f](const Array& x, const Array& y) {
-    auto own = f;
-    return tree::leaves(own(x, y));
-  };
+  const auto leaves = leaves_of(f);
   const ProgramRef p = inline_calls(trace(leaves)(x, y));
   const auto want = evaluate(*p, {}, std::vector<Value>{x.value(), y.value()});
   const Arrays got = jit(leaves, options)(x, y);

@@ -48,27 +48,13 @@ MEMORY = 12 * 2**30
 HARMLESS = ("", "weak", "zero sign", "ftz", "kind", "JAX raises", "JAX ends", "JAX alone")
 
 
-def table(g):
-    """(name, a function that draws its arguments), of some names several."""
-    drawn = []
-
-    def t(names):
-        def add(f):
-            drawn.extend((name, f) for name in names.split())
-            return f
-        return add
-    for room in ROOMS:
-        room.add(g, t)
-    return drawn
-
-
 def draw_cases(only):
     g, e = draws.G(SEED), elementwise_calls
     draws.CASES.clear()
     for namespace, unary, binary in (("np", e.NP_UNARY, e.NP_BINARY), ("nn", e.NN_UNARY, []), ("lax", e.LAX_UNARY, e.LAX_BINARY), ("op", [], e.OPS)):
         e.gen_unary(g, namespace, unary, SHARE)
         e.gen_binary(g, namespace, binary, SHARE, strict=namespace == "lax")
-    for name, draw in table(g):
+    for name, draw in draws.table(g, ROOMS):
         for _ in range(int((45 if OFTEN.match(name) else 22) * SHARE)):
             g.mode = g.of("small", "small", "small", "special")
             try:

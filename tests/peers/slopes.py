@@ -154,22 +154,20 @@ def section():
     """The section of the document, from what the last run left."""
     (ours, our_drawn), (theirs, their_drawn) = (pickle.loads((RESULTS / name).read_bytes()) for name in ("tenon", "jax"))
     counts, reasons, bad = collections.Counter(), collections.Counter(), []
-    for key in sorted(theirs.keys() & ours.keys()):
-        for order, (a, b) in enumerate(zip(ours[key], theirs[key])):
-            what = apart(a, b)
-            counts["differ" if what else "same"] += 1
-            if what:
-                known, reason = expectations.match("slopes", f"{key} {('first', 'second')[order]} {what}")
-                reasons[reason] += known is not None
-                if known is None:
-                    bad.append(f"- {('first', 'second')[order]} derivative of {key}: {what}")
-    for text, what in drawn_slopes.differences(our_drawn, their_drawn):
-        counts["differ" if what else "same"] += 1
-        if what:
-            known, reason = expectations.match("slopes", f"{text} {what}")
+
+    def note(what, differs, words):
+        """Counts a derivative; `words` say which one, for the rules of what is expected."""
+        counts["differ" if differs else "same"] += 1
+        if differs:
+            known, reason = expectations.match("slopes", f"{words} {differs}")
             reasons[reason] += known is not None
             if known is None:
-                bad.append(f"- {text}: {what}")
+                bad.append(f"- {what}: {differs}")
+    for key in sorted(theirs.keys() & ours.keys()):
+        for order, a, b in zip(("first", "second"), ours[key], theirs[key]):
+            note(f"{order} derivative of {key}", apart(a, b), f"{key} {order}")
+    for what, differs in drawn_slopes.differences(our_drawn, their_drawn):
+        note(what, differs, what)
     yield f"{sum(counts.values())} derivatives of functions at hard points and drawn ones (`tests/peers/slopes.py`), in 64 bits: {counts['same']} as JAX's or as differences are,"
     yield f"{counts['differ']} differ."
     yield ""

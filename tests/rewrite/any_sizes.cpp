@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
+#include "tests/peak_memory.h"
 
 namespace tenon {
 namespace {
@@ -12,13 +12,6 @@ namespace {
 Array ramp(std::int64_t rows, std::int64_t columns) {
   return reshape(0.1 + arange(rows * columns, DType::f64) * (0.9 / static_cast<double>(rows * columns)),
                  {rows, columns});
-}
-
-std::size_t peak_bytes_of(const std::function<void()>& call) {
-  reset_peak_memory();
-  const std::size_t before = memory_statistics().live_bytes;
-  call();
-  return memory_statistics().peak_bytes - before;
 }
 
 // Each step reads all of a buffer and sets one row of it.

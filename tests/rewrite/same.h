@@ -29,6 +29,24 @@ inline std::vector<Value> waves_for(const Program& p) {
   return in;
 }
 
+// Values of any dtype, of both signs where it has them.
+inline Array values_of(const Shape& shape, DType dtype, double phase) {
+  const Array x = reshape(sin(arange(shape.elements(), DType::f64) * 1.3 + phase), shape);
+  if (dtype == DType::bool_) return x > 0.0;
+  if (is_integer(dtype)) return convert(round(is_unsigned_integer(dtype) ? abs(x) * 9.0 : x * 9.0), dtype);
+  if (is_complex(dtype)) return convert(complex(x, cos(x * 2.0 + phase)), dtype);
+  return convert(x, dtype);
+}
+
+// A function of two arrays whose results are the leaves of another one's.
+template <class F>
+auto leaves_of(const F& f) {
+  return [f](const Array& x, const Array& y) {
+    auto own = f;
+    return tree::leaves(own(x, y));
+  };
+}
+
 // Names a test by its parameters: a case with a name, and a dtype.
 inline constexpr auto case_and_dtype = [](const auto& info) {
   return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));

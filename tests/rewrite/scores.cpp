@@ -6,10 +6,10 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/simplify.h"
-#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 #include "tests/fuzzing.h"
+#include "tests/peak_memory.h"
 
 namespace tenon {
 namespace {
@@ -78,11 +78,9 @@ void expect_as_evaluated(const F& f, const Array& q, const Array& k, const Array
     want = evaluate(*program, {}, std::vector{q.value(), k.value(), v.value()});
   const auto compiled = jit(f, options);
   compiled(q, k, v);
-  reset_peak_memory();
-  const std::size_t before = memory_statistics().live_bytes;
-  const std::vector<Array> got = as_vector(compiled(q, k, v));
-  const auto bytes = static_cast<double>(size_of(computed_in(q.dtype())));
-  EXPECT_LT(static_cast<double>(memory_statistics().peak_bytes - before), 0.7 * scores * bytes);
+  std::vector<Array> got;
+  const auto peak = static_cast<double>(peak_bytes_of([&] { got = as_vector(compiled(q, k, v)); }));
+  EXPECT_LT(peak, 0.7 * scores * static_cast<double>(size_of(computed_in(q.dtype()))));
   for (std::size_t i = 0; i < got.size(); ++i) {
     const Array right = widened(Array(std::get<Buffer>(want[i])));
     const double scale = amax(abs(right)).item<double>();

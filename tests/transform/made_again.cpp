@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "tenon/base/settings.h"
-#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
+#include "tests/peak_memory.h"
 
 namespace tenon {
 namespace {
@@ -58,14 +58,6 @@ Array of_lanes(Row row, const Array& x, const Array& y, const Array& b) {
   return sum(square(vmap([&](const Array& xi) { return row(xi, y, b); })(x)));
 }
 
-template <class F>
-std::size_t peak_bytes(const F& call) {
-  reset_peak_memory();
-  const std::size_t before = memory_statistics().live_bytes;
-  call();
-  return memory_statistics().peak_bytes - before;
-}
-
 double distance(const Array& a, const Array& b) { return amax(abs(a - b)).item<double>(); }
 
 class MadeAgain : public testing::TestWithParam<DType> {};
@@ -84,7 +76,7 @@ TEST_P(MadeAgain, RowsOfPairs) {
           jit(grad<0, 1, 2>([=](const Array& x, const Array& y, const Array& b) { return loss(row, x, y, b); }));
       const auto got = gradient(x, y, b);
       if (!blocks_are_small()) {  // which move products in front of loops
-        EXPECT_LT(peak_bytes([&] { gradient(x, y, b); }), points * others * size_of(dtype) / 4);
+        EXPECT_LT(peak_bytes_of([&] { gradient(x, y, b); }), points * others * size_of(dtype) / 4);
       }
       const auto close = [&](const Array& g, const Array& w) {
         EXPECT_LT(distance(g, w), tolerance * (1 + amax(abs(w)).item<double>()));
@@ -110,7 +102,7 @@ TEST(MadeAgain, StepsOfBodies) {
   const Array start = drawn(4, {400, features}, DType::f64);
   const auto gradient = jit(grad([](const Array& start) { return attracted(start, steps); }));
   const Array got = gradient(start);
-  EXPECT_LT(peak_bytes([&] { gradient(start); }), 400 * 400 * 8);
+  EXPECT_LT(peak_bytes_of([&] { gradient(start); }), 400 * 400 * 8);
   // Along a direction, beside differences.
   const Array along = drawn(5, start.shape(), DType::f64);
   const double h = 1e-5;

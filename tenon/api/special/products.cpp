@@ -84,7 +84,7 @@ Array log_beta_of_positive(const Array& a, const Array& b) {
   const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
   const Array last = log(above / below * passed) + where(tiny, std::log(up), 0.0);
   // Below the least normal number a share is 0.
-  const Array share = p / whole, vanishes = share < (a.dtype() == DType::f64 ? 0x1p-1021 : 0x1p-125);
+  const Array share = p / whole, vanishes = share < 2 * least_normal_of(a.dtype());
   const auto apart = [](In of) { return log(of[0]) - log(of[1]); };
   const Array of_share = where_seldom(vanishes, apart, log(share), {p, whole});
   const Array by_stirling =

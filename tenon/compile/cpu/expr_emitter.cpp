@@ -141,7 +141,7 @@ llvm::Instruction* ExprEmitter::of_list(llvm::Instruction* access) {
 
 Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
   if (vector_var_ == var) {
-    kept_.push_back(e);
+    if (!variations_.contains(e.identity())) kept_.push_back(e);
     return variation(e, var, variations_);
   }
   Variations once;

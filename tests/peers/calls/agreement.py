@@ -20,24 +20,13 @@ def arrays(x):
             yield from arrays(v)
 
 
-def values(t, j, tag, loose):
-    """'' where the same, else the kind of the difference"""
-    if t.dtype.kind in "biu" or t.dtype == object:
-        return "" if np.array_equal(t, j) else "value"
+def parts(t, j, tag, loose):
+    """Of floats, or of both parts of complex numbers: (ours, theirs, where they are close, where they are not but both are at most subnormal)."""
     n = str(t.dtype)
     e = EPS.get(n, 2**-52)
-    if t.dtype.kind == "c":
-        parts = [(t.real, j.real), (t.imag, j.imag)]
-    else:
-        parts = [(t, j)]
-    worst = ""
-    for a, b in parts:
+    tiny = float(fin({"complex64": "float32", "complex128": "float64"}.get(n, n)).tiny) * (1 + 1e-6)
+    for a, b in [(t.real, j.real), (t.imag, j.imag)] if t.dtype.kind == "c" else [(t, j)]:
         a, b = a.astype("float64"), b.astype("float64")
-        tiny = float(fin({"complex64": "float32", "complex128": "float64"}.get(n, n)).tiny)
-        na, nb = np.isnan(a), np.isnan(b)
-        if not np.array_equal(na, nb):
-            return "value(complex special)" if t.dtype.kind == "c" and tag != "small" else "value(nan)"
-        ok = na | (a == b)
         with np.errstate(all="ignore"):
             ab = (
                 np.where(np.isfinite(t.astype("complex128")), np.abs(t.astype("complex128")), 0)
@@ -45,8 +34,21 @@ def values(t, j, tag, loose):
                 else np.abs(b)
             )
             scale = ab + (loose if tag == "small" else 0)
+            ok = (np.isnan(a) & np.isnan(b)) | (a == b)
             ok |= np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= e * SLACK[n] * scale)
-        ftz = ~ok & (np.abs(a) <= tiny * (1 + 1e-6)) & (np.abs(b) <= tiny * (1 + 1e-6))
+            yield a, b, ok, ~ok & (np.abs(a) <= tiny) & (np.abs(b) <= tiny)
+
+
+def values(t, j, tag, loose):
+    """'' where the same, else the kind of the difference"""
+    if t.dtype.kind in "biu" or t.dtype == object:
+        return "" if np.array_equal(t, j) else "value"
+    n = str(t.dtype)
+    e = EPS.get(n, 2**-52)
+    worst = ""
+    for a, b, ok, ftz in parts(t, j, tag, loose):
+        if not np.array_equal(np.isnan(a), np.isnan(b)):
+            return "value(complex special)" if t.dtype.kind == "c" and tag != "small" else "value(nan)"
         if not (ok | ftz).all():
             bad = ~(ok | ftz)
             if t.dtype.kind == "c" and tag != "small":

@@ -11,6 +11,7 @@ import numpy as np
 import of_signal
 import of_special
 import of_stats
+from agreement import short
 
 SEED, CALLS = 1, 1   # of each function and each kind of its arguments
 SIZE = 9
@@ -48,17 +49,8 @@ def cases():
     """The calls: (name, arguments, named arguments, whether it is elementwise)."""
     g = draws.G(SEED)
     made = [(name, x, {}, True) for _ in range(CALLS) for name, x in _elementwise(g)]
-    drawn = []
-
-    def t(names):
-        def add(f):
-            drawn.extend((name, f) for name in names.split())
-            return f
-        return add
-    of_stats.add(g, t)
-    of_signal.add(g, t)
     single = {name for name, *_ in made}
-    for name, draw in drawn:
+    for name, draw in draws.table(g, (of_stats, of_signal)):
         for _ in range(5 * CALLS if name not in single else 0):
             try:
                 args, kwargs = draw()
@@ -182,12 +174,6 @@ def differences(ours, theirs):
                 continue
             at = int(np.argmin(same))
             arguments = _parts(args, kwargs)[0]
-            where = ", ".join(f"{x.ravel()[at % x.size]:.17g}" for x in arguments) if one else f"{draws_short(args)}; {kwargs}"[:300]
+            where = ", ".join(f"{x.ravel()[at % x.size]:.17g}" for x in arguments) if one else f"{short(list(args))}; {kwargs}"[:300]
             direct_there = f", differences {direct[at]:.6g}" if one or what == "jvp" else ""
             yield text, f"{(~same).sum()} of {same.size}, at ({where}): {a[at]:.8g}, JAX {b[at]:.8g}{direct_there}"
-
-
-def draws_short(x):
-    from agreement import short
-
-    return short(list(x))

@@ -85,6 +85,20 @@ def emit(path, args, kw=None, tag="small"):
     CASES.append((path, tuple(args), kw or {}, tag))
 
 
+def table(g, rooms):
+    """(name, a function that draws its arguments) of all rooms, of some names several."""
+    drawn = []
+
+    def t(names):
+        def add(f):
+            drawn.extend((name, f) for name in names.split())
+            return f
+        return add
+    for room in rooms:
+        room.add(g, t)
+    return drawn
+
+
 def floats_special(n, sub=False):
     f = fin(n)
     v = [
