@@ -64,3 +64,11 @@ def test_hypergeometric_functions_of_large_parameters():
     assert np.allclose([special.hyp2f1(*x) for x in given], wanted, 1e-12)
     assert np.isclose(special.hyp2f1(*np.float32([1, 16, 37.1, 1])), 1.7960199, 1e-5)
     assert tn.grad(lambda n: special.comb(n, 19.))(6.) == 0
+
+
+def test_negative_numbers_beside_unsigned_integers():
+    x = np.array([0, 1, 5], "uint16")
+    assert np.allclose(stats.norm.logpdf(x, loc=-1, scale=2), stats.norm.logpdf(x.astype("float32"), -1.0, 2.0))
+    for f in (tnp.logaddexp, tnp.logaddexp2, tnp.arctan2, special.xlogy, lambda x, y: tnp.hypot(x, y)):
+        assert np.allclose(f(x, -1), f(x.astype("float32"), np.float32(-1)), equal_nan=True)
+        assert np.allclose(f(tnp.array([-1, 2], "int8"), x[1:]), f(np.float32([-1, 2]), x[1:].astype("float32")), equal_nan=True)

@@ -67,32 +67,32 @@ Met converted(std::span<const Array> operands, const Promoted& to) {
   for (const Array& operand : operands) met.operands.push_back(convert(operand, to.dtype));
   return met;
 }
-
-}  // namespace
-
-Met in_one_dtype(std::span<const Array> operands) { return converted(operands, promoted("promote", operands)); }
-
-Met meet(std::string_view op, std::span<const Array> operands) {
+Met in_one_shape(std::string_view op, std::span<const Array> operands, const Promoted& to) {
   const Shape first = operands[0].shape();
   const bool same_shape = std::ranges::all_of(operands, [&](const Array& x) { return x.shape() == first; });
   const Shape shape = same_shape ? first : broadcast_shapes(op, operands);
-  Met met = converted(operands, promoted(op, operands));
+  Met met = converted(operands, to);
   if (!same_shape)
     for (Array& operand : met.operands) operand = broadcast_to(operand, shape);
   return met;
 }
 
-namespace {
-
-Met made_inexact(Met met) {
-  for (Array& operand : met.operands) operand = to_inexact(operand);
-  return met;
-}
+DType inexact(DType d) { return is_inexact(d) ? d : size_of(d) == 8 ? DType::f64 : DType::f32; }
+// Operands become it at once: a negative number beside unsigned ones is no large one.
+Promoted inexact(Promoted met) { return {inexact(met.dtype), met.weak}; }
 
 }  // namespace
 
-Met meet_inexact(std::string_view op, std::span<const Array> operands) { return made_inexact(meet(op, operands)); }
-Met in_one_inexact_dtype(std::span<const Array> operands) { return made_inexact(in_one_dtype(operands)); }
+Met in_one_dtype(std::span<const Array> operands) { return converted(operands, promoted("promote", operands)); }
+Met in_one_inexact_dtype(std::span<const Array> operands) {
+  return converted(operands, inexact(promoted("promote", operands)));
+}
+Met meet(std::string_view op, std::span<const Array> operands) {
+  return in_one_shape(op, operands, promoted(op, operands));
+}
+Met meet_inexact(std::string_view op, std::span<const Array> operands) {
+  return in_one_shape(op, operands, inexact(promoted(op, operands)));
+}
 
 namespace {
 
@@ -124,10 +124,6 @@ Array convert_into(std::string_view op, const Array& into, const Array& value) {
   return convert(value, dtype);
 }
 
-Array to_inexact(const Array& x) {
-  const DType d = x.dtype();
-  if (is_inexact(d)) return x;
-  return convert(x, size_of(d) == 8 ? DType::f64 : DType::f32).with_weak(x.weak());
-}
+Array to_inexact(const Array& x) { return convert(x, inexact(x.dtype())).with_weak(x.weak()); }
 
 }  // namespace tenon
