@@ -45,9 +45,7 @@ Array shift_right(const Operand& x, const Operand& y) {
   return tenon::shift_right(op(a), op(b));
 }
 
-Array arctan2(const Operand& y, const Operand& x) {
-  return atan2(y, x);
-}
+Array arctan2(const Operand& y, const Operand& x) { return atan2(y, x); }
 
 Array power(const Operand& x, const Operand& y) {
   // A Python integer as the exponent: products.
