@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -103,35 +104,52 @@ Borders borders_of(const Array& sizes) {
   return {ends - numbers, ends};
 }
 
-// All rows with all groups, those of others as 0.
+// x with its axes at these places of `rank` axes, the others of size 1.
+Array spread(const Array& x, const Numbers& places, std::size_t rank) {
+  Numbers order(places.size());
+  std::iota(order.begin(), order.end(), std::int64_t(0));
+  std::ranges::sort(order, {}, [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
+  std::vector<Dim> shape(rank, Dim(1));
+  for (std::size_t i = 0; i < places.size(); ++i) shape[static_cast<std::size_t>(places[i])] = x.shape()[i];
+  return reshape(transpose(x, order), Shape(shape));
+}
+
+// All rows with all groups, which are an axis more, of the batch. What other groups have is replaced by 0, before a
+// product and behind it, and not multiplied by 0: what is no number stays in its group, and so do its derivatives.
 Array Ragged::by_all_groups() const {
   const Borders borders = borders_of(sizes);
-  const Array places = arange(rows(), DType::i64);
   const Array begins = expand_dims(borders.begins, -1), ends = expand_dims(borders.ends, -1);
-  const Array member = (places >= begins) & (places < ends);  // […, groups, rows]
-  Numbers where_they_go{0, ragged + 1};
-  if (sizes.rank() > 1) {
-    where_they_go = before();
-    for (std::int64_t& axis : where_they_go) ++axis;
-    where_they_go.insert(where_they_go.end(), {0, ragged + 1});
-  }
-  Numbers order(where_they_go.size());
-  std::iota(order.begin(), order.end(), std::int64_t(0));
-  std::ranges::sort(order, {}, [&](std::int64_t i) { return where_they_go[static_cast<std::size_t>(i)]; });
-  std::vector<Dim> shape(lhs.rank() + 1, Dim(1));
-  for (std::size_t i = 0; i < where_they_go.size(); ++i)
-    shape[static_cast<std::size_t>(where_they_go[i])] = member.shape()[i];
-  const Array parts = where(reshape(transpose(member, order), Shape(shape)), lhs, Array(Scalar::zero(lhs.dtype())));
+  const Array row = arange(rows(), DType::i64), member = (row >= begins) & (row < ends);  // [axes ahead…, groups, rows]
+  const Numbers ahead = sizes.rank() > 1 ? before() : Numbers{};
+  // x with the groups in front; axis_of says where an axis of lhs is in it.
+  const auto masked = [&](const Array& x, std::size_t rank, const auto& axis_of) {
+    Numbers places;
+    for (const std::int64_t axis : ahead) places.push_back(axis_of(axis) + 1);
+    places.insert(places.end(), {0, axis_of(ragged) + 1});
+    return where(spread(member, places, rank), x, Array(Scalar::zero(x.dtype())));
+  };
   DotAxes moved = axes;
-  for (std::int64_t& axis : moved.contract_a) ++axis;
-  for (std::int64_t& axis : moved.batch_a) ++axis;
+  const auto to_behind_groups = [](Numbers& all) {
+    for (std::int64_t& axis : all) ++axis;
+  };
+  to_behind_groups(moved.contract_a), to_behind_groups(moved.batch_a);
+  moved.batch_a.insert(moved.batch_a.begin(), 0);
+  const Array parts = masked(lhs, lhs.rank() + 1, std::identity());
   if (group) {
-    moved.contract_a.insert(moved.contract_a.begin(), 0);
-    moved.contract_b.insert(moved.contract_b.begin(), *group);
-    return dot_general(parts, rhs, moved, preferred);
+    moved.batch_b.insert(moved.batch_b.begin(), *group);
+    const Array made = dot_general(parts, rhs, moved, preferred);
+    const Numbers order = joined({axes.batch_a, free_axes(lhs.rank(), axes.contract_a, axes.batch_a)});
+    const auto of_made = [&](std::int64_t axis) { return std::ranges::find(order, axis) - order.begin(); };
+    return convert(sum(masked(made, made.rank(), of_made), 0), made.dtype());
   }
-  const Array made = dot_general(parts, rhs, moved, preferred);
-  return move_axis(made, static_cast<std::int64_t>(moved.batch_a.size()), 0);
+  const auto of_rhs = [&](std::int64_t axis) {
+    const bool batch = holds(axes.batch_a, axis);
+    const Numbers &from = batch ? axes.batch_a : axes.contract_a, &to = batch ? axes.batch_b : axes.contract_b;
+    return to[static_cast<std::size_t>(std::ranges::find(from, axis) - from.begin())];
+  };
+  to_behind_groups(moved.contract_b), to_behind_groups(moved.batch_b);
+  moved.batch_b.insert(moved.batch_b.begin(), 0);
+  return dot_general(parts, masked(rhs, rhs.rank() + 1, of_rhs), moved, preferred);
 }
 
 // The rows in blocks that lie in one group each; the last of a group may reach into the next one.

@@ -22,6 +22,7 @@ Array ragged_dot(const Operand& lhs, const Operand& rhs, const Operand& group_si
 // is summed apart, along a new first axis of the result; if it is of the batch, groups change nothing. Group sizes may
 // have axes of their own in front: those of the batch, and those of lhs of the ragged axis' kind before it; all rows
 // are multiplied with all groups then. Throws as ragged_dot, and ShapeError where `group` is not given as it has to be.
+//   ragged_dot_general(Array{{1.f, 2.f, 3.f}}, ones({3, 1}), Array{1, 2}, {{1}, {0}, {}, {}}, 1)   // 1 5
 Array ragged_dot_general(const Operand& lhs, const Operand& rhs, const Operand& group_sizes, const DotAxes& axes,
                          std::int64_t ragged, std::optional<std::int64_t> group = {},
                          std::optional<DType> preferred = {});

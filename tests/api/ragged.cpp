@@ -26,6 +26,23 @@ Array row_by_row(const Array& lhs, const Array& rhs, const Array& sizes, DType d
   return tn::einsum("mk,mkn->mn", tn::convert(lhs, dtype), matrices);
 }
 
+// In blocks of rows, and where all rows meet all groups.
+TEST(RaggedDot, WhatIsNoNumberStaysInItsGroup) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const std::int64_t rows : {4, 100}) {
+    SCOPED_TRACE(rows);
+    const Array sizes{1, 2, 0, static_cast<int>(rows) - 3}, number = tn::arange(rows);
+    const auto marked = [&](double x) { return tn::expand_dims(tn::where((number == 1) | (number == 2), x, 1.0), 1); };
+    const Array matrices = tn::reshape(Array{1.0, inf, inf, 1.0}, {4, 1, 1});
+    const Array by_rows = tn::ragged_dot(marked(2.0), matrices, sizes);
+    EXPECT_TRUE(tn::all(by_rows == marked(inf)).item<bool>());
+    for (const auto& [x, y] : {std::pair(inf, 1.0), std::pair(1.0, inf)}) {
+      const Array sums = tn::ragged_dot_general(tn::transpose(marked(x)), marked(y), sizes, {{1}, {0}, {}, {}}, 1);
+      EXPECT_TRUE(tn::all(tn::reshape(sums, {-1}) == Array{1.0, inf, 0.0, static_cast<double>(rows) - 3}).item<bool>());
+    }
+  }
+}
+
 TEST(RaggedDot, OfAllDTypes) {
   const Array sizes{20, 0, 33, 40};
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::c64, DType::c128, DType::i8,

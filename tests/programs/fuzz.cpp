@@ -82,6 +82,9 @@ TEST(ProgramFuzz, LargeArrays) {
   for (const Flavor flavor : {Flavor::smooth, Flavor::complex})
     expect_properties({.flavor = flavor, .large = true}, fuzzing::cases(60) / 2);
 }
+// Vectors of lanes of every width, to the bit.
+TEST(ProgramFuzz, Integers) { expect_properties({.flavor = Flavor::whole}, fuzzing::cases(30)); }
+TEST(ProgramFuzz, LargeIntegers) { expect_properties({.flavor = Flavor::whole, .large = true}, fuzzing::cases(60)); }
 
 TEST(ProgramFuzz, EachPassLeftOut) {
   SCOPED_TRACE(fuzzing::repeat_with());

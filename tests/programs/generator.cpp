@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/tenon.h"
+#include "tests/programs/along_axes.h"
 #include "tests/programs/elementwise.h"
 #include "tests/programs/wrapped.h"
 
@@ -41,7 +42,8 @@ class Generator {
         &Generator::select,       &Generator::move,    &Generator::part,      &Generator::binary,
         &Generator::join,         &Generator::read,    &Generator::update,    &Generator::product,
         &Generator::integers,     &Generator::compare, &Generator::composite, &Generator::scatters,
-        &Generator::change_dtype, &Generator::made,    &Generator::special};
+        &Generator::change_dtype, &Generator::made,    &Generator::special,   &Generator::ordered,
+        &Generator::cumulative,   &Generator::windows, &Generator::segments};
     static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
                                            &Generator::counted, &Generator::called,   &Generator::mapped};
     const bool chooses = options_.data_sizes && c_.chance(25), region = !chooses && depth_ > 0 && c_.chance(15);
@@ -80,6 +82,8 @@ class Generator {
         return c_.of(std::vector{DType::c128, DType::f64});
       case Flavor::storage:
         return c_.of(stored_reals());
+      case Flavor::whole:
+        return integer_dtype();
       default:
         return c_.of(std::vector{DType::f16, DType::bf16, DType::f32});
     }
@@ -96,6 +100,9 @@ class Generator {
   DType integer_dtype() {
     if (options_.flavor == Flavor::small || options_.flavor == Flavor::storage)
       return c_.of(std::vector{DType::i8, DType::i16, DType::u8, DType::u16, DType::i32});
+    if (options_.flavor == Flavor::whole)
+      return c_.of(
+          std::vector{DType::i8, DType::i16, DType::u8, DType::u16, DType::i32, DType::i64, DType::u32, DType::u64});
     return c_.of(std::vector{DType::i32, DType::i64, DType::u32, DType::u64});
   }
   DType dtype() {
@@ -289,16 +296,34 @@ class Generator {
   Array composite() {
     const Array x = computed(with_rank());
     if (!real(x) || empty_axis(x)) return reduce();
-    switch (c_.below(4)) {
-      case 0:
-        return softmax(x, axis_of(x));
-      case 1:
-        return log_softmax(x, axis_of(x));
-      case 2:
-        return standardize(x, axis_of(x), 0.5);
-      default:
-        return gelu(x);
-    }
+    return some_composite(c_, x);
+  }
+
+  // --- orders, and what elements beside each other give ---
+  Array ordered() {
+    const Array x = with_rank();
+    return is_complex(x.dtype()) || is_scale(x) ? move() : some_order(c_, x);
+  }
+  Array cumulative() {
+    const Array x = computed(with_rank());
+    return boolean(x) ? some_order(c_, x) : some_cumulative(c_, x);
+  }
+  Array windows() {
+    const Array x = computed(with_rank());
+    return boolean(x) || empty_axis(x) ? part() : some_windows(c_, x);
+  }
+  // Sums, extrema and the like of rows that indices name, in any order or in theirs.
+  Array segments() {
+    const Array x = computed(with_rank());
+    if (boolean(x)) return read();
+    const Array numbers = fit(convert(pick(integer), DType::i32), {x.dim(0)});
+    const std::int64_t count = c_.between(1, 7);
+    const bool sorted = c_.below(2) == 0;
+    const Array rows = sorted ? sort(numbers % count) : numbers % count;
+    Shape shape = x.shape().without_axis(0).with_axis(0, count);
+    static const std::vector<ScatterKind> kinds{ScatterKind::add, ScatterKind::add, ScatterKind::max, ScatterKind::min};
+    const ScatterKind kind = is_complex(x.dtype()) ? ScatterKind::add : c_.of(kinds);
+    return scatter_at(kind, zeros(shape, x.dtype()), Arrays{rows}, {0}, x, {.hints = {.sorted = sorted}});
   }
 
   // --- indexing ---

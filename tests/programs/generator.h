@@ -12,6 +12,7 @@ enum class Flavor : std::uint8_t {
   complex,  // c128 beside f64
   small,    // i8, u16, f16, bf16 and the like
   storage,  // floats of 8 bits beside f32
+  whole,    // integers of every width, and bool: what is computed is exact, whatever its order
 };
 
 struct GeneratorOptions {

@@ -17,11 +17,18 @@ Array one_over_gamma(const Array& x) {
   return where(pole, 0.0, gammasgn(y) * exp(-lgamma(y)));
 }
 
+// The sum of a series, and the magnitude of its largest term.
+struct Sum {
+  Array value, largest;
+};
+// Whether the terms of a sum cancel: more than five bits of it are lost, or all are.
+Array cancels(const Sum& sum) { return !(sum.largest <= 32.0 * abs(sum.value)); }
+
 // Σ (p)_k … / (q)_k … x^k, where `going`: the ratio of a term to the one before it is ratio(k). A derivative of a term
 // may be there where the term is not: `with_slope` terms go on as far as those of parameters halfway between integers
 // do.
-Array hypergeometric_series(const Array& going, const std::vector<Array>& above, const std::vector<Array>& below,
-                            const Array& x, bool with_slope) {
+Sum hypergeometric_series(const Array& going, const std::vector<Array>& above, const std::vector<Array>& below,
+                          const Array& x, bool with_slope) {
   const double rounding = epsilon_of(x.dtype()) / 64;
   Arrays operands{x};
   operands.insert(operands.end(), above.begin(), above.end());
@@ -43,13 +50,30 @@ Array hypergeometric_series(const Array& going, const std::vector<Array>& above,
     }
     const Array term = carry[0] * ratio, total = carry[1] + term, limit = carry[2] * bound;
     const Array size = with_slope ? abs(limit) : abs(term), tolerance = abs(total) * rounding;
-    return Step{{term, total, limit}, (size > tolerance) | (rises & (size > 0.0))};
+    return Step{{term, total, limit, max(carry[3], abs(stop_gradient(term)))},
+                (size > tolerance) | (rises & (size > 0.0))};
   };
   const Array one = ones_like(x);
-  return until_done(going, step, {one, one, one}, operands)[1];
+  const Arrays made = until_done(going, step, {one, one, one, one}, operands);
+  return {made[1], made[3]};
 }
 
 // --- ₁F₁ ---
+// M(a) where `going`, of a < 0, from M(f + 1) and M(f) of an f = a + n, by the recurrence in a: it keeps the digits
+// that the alternating terms of the series cancel. Abramowitz and Stegun 13.4.1. It does not lead past a = b.
+Array kummer_below(const Array& going, const Array& a, const Array& b, const Array& x) {
+  const Array least = a - floor(a), meets = (b > a) & (b <= least) & (floor(least - b) == least - b);
+  const Array from = where(meets, b - 1.0, least), steps = from - a;
+  const Array before = hypergeometric_series(going, {from + 1.0}, {b}, x, false).value;
+  const Array first = hypergeometric_series(going, {from}, {b}, x, false).value;
+  const auto step = [](const Arrays& carry, const Array& count, In of) {
+    const Array &from = of[0], &b = of[1], &x = of[2], &steps = of[3], a = from - (count - 1.0);
+    const Array next = (a * carry[0] - (2.0 * a - b + x) * carry[1]) / (b - a);
+    return Step{{carry[1], next}, count < steps};
+  };
+  return until_done(going & (steps > 0.0), step, {before, first}, {from, b, x, steps})[1];
+}
+
 // Γ(b) / Γ(b - a) (-x)^-a Σ (a)_k (a - b + 1)_k / k! (-x)^-k of large negative x, as far as terms fall.
 Array kummer_far(const Array& going, const Array& a, const Array& b, const Array& x) {
   const double rounding = epsilon_of(x.dtype()) / 64;
@@ -74,7 +98,13 @@ Array kummer(const Array& a, const Array& b, const Array& x, bool with_slope) {
   const Array turns = near & turned;
   const Array p = where(near, where(turns, rest, a), 0.5), q = where(near, b, 1.0), y = where(near, abs(x), 0.5);
   const Array signed_y = where(near & !turned, x, y);
-  const Array direct = hypergeometric_series(near, {p}, {q}, signed_y, with_slope);
+  const Sum series = hypergeometric_series(near, {p}, {q}, signed_y, with_slope);
+  Array direct = series.value;
+  if (!with_slope) {
+    const Array lost = near & (p < 0.0) & cancels(series);
+    const auto safe = [&](const Array& of, double otherwise) { return where(lost, of, otherwise); };
+    direct = where(lost, kummer_below(lost, safe(p, -0.5), safe(q, 1.5), safe(signed_y, 0.5)), direct);
+  }
   const Array beyond = kummer_far(far, where(far, a, 0.5), where(far, b, 1.0), where(far, x, -100.0));
   const Array made = where(far, beyond, where(turns, exp(where(turns, x, 0.0)) * direct, direct));
   return where(usual, made, where(wrong, nan, where(undefined | (x > 0.0), infinity, where(a > 0.0, 0.0, nan))));
@@ -114,12 +144,24 @@ Array gamma_quotient(const Array& c, const Array& d, const Array& p, const Array
   };
   return where_seldom(large, by_logarithms, made, {c, d, p, q});
 }
+// F(-n, b; c; x) of n = 1, 2, …, where `going`, by the recurrence in n: it keeps the digits that the alternating terms
+// of the polynomial cancel. Abramowitz and Stegun 15.2.10.
+Array gauss_polynomial(const Array& going, const Array& n, const Array& b, const Array& c, const Array& x) {
+  const auto step = [](const Arrays& carry, const Array& count, In of) {
+    const Array &n = of[0], &b = of[1], &c = of[2], &x = of[3], done = count - 1.0;
+    const Array next = (done * (1.0 - x) * -carry[0] + (2.0 * done + c - (b + done) * x) * carry[1]) / (c + done);
+    return Step{{carry[1], next}, count < n};
+  };
+  const Array one = ones_like(x);
+  return until_done(going, step, {one, one}, {n, b, c, x})[1];
+}
+
 // Of x near 1, where d = c - a - b is no integer: Abramowitz and Stegun 15.3.6.
 Array gauss_about_1(const Array& going, const Array& a, const Array& b, const Array& c, const Array& rest,
                     bool with_slope) {
   const Array d = c - a - b;
-  const Array first = hypergeometric_series(going, {a, b}, {1.0 - d}, rest, with_slope);
-  const Array second = hypergeometric_series(going, {c - a, c - b}, {1.0 + d}, rest, with_slope);
+  const Array first = hypergeometric_series(going, {a, b}, {1.0 - d}, rest, with_slope).value;
+  const Array second = hypergeometric_series(going, {c - a, c - b}, {1.0 + d}, rest, with_slope).value;
   return gamma_quotient(c, d, c - a, c - b) * first + exp(d * log(rest)) * gamma_quotient(c, -d, a, b) * second;
 }
 // Where d is an integer m ≥ 0: Abramowitz and Stegun 15.3.10 and 15.3.11. All factors after the first m terms have a
@@ -169,7 +211,8 @@ Array gauss_inside(const Array& going, const Array& a, const Array& b, const Arr
   const Array safe_rest = where(near, 0.25, where(going, rest, 0.25));
   const Array series_going = near | (going & !logs & !split);
   const Array direct = hypergeometric_series(series_going, {where(series_going, p, 0.5), where(series_going, q, 0.5)},
-                                             {where(series_going, c, 1.5)}, where(series_going, x, 0.25), with_slope);
+                                             {where(series_going, c, 1.5)}, where(series_going, x, 0.25), with_slope)
+                           .value;
   const Array with_logs = gauss_with_logarithm(logs, where(logs, p, 0.5), where(logs, q, 0.5),
                                                where(logs, abs(whole), 1.0), where(logs, rest, 0.25));
   const Array about_1 = gauss_about_1(split, where(split, a, 0.5), where(split, b, 0.5), where(split, c, 1.3),
@@ -187,20 +230,30 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array real_beyond = (x > 1.0) & ends & (floor(d) == d);
   const Array usual = ((x < 1.0) | polynomial | real_beyond) & is_finite(x) & !(wrong | undefined);
   const Array low = usual & !polynomial & (x < 0.0);  // Pfaff: (1 - x)^-a F(a, c - b; c; x / (x - 1))
-  // By the smaller of a and b, which grows the least.
-  const Array swapped = low & (b < a), first = where(swapped, b, a), second = where(swapped, a, b);
-  const Array q = where(low, c - second, second), safe = where(usual, x, 0.25);
-  const Array inside = where(low, safe / (safe - 1.0), safe);
+  const Array safe = where(usual, x, 0.25), inside = where(low, safe / (safe - 1.0), safe);
   const Array rest = where(low, 1.0 / (1.0 - where(low, safe, 0.0)), 1.0 - safe);
+  // By the smaller of a and b, which grows the least; by the larger where that alone has no negative terms.
+  const Array least = min(a, b), most = max(a, b), by_most = (c < most) & is_steady(most, c - least, c, inside, rest);
+  const Array swapped = low & ((b < a) != by_most), first = where(swapped, b, a), second = where(swapped, a, b);
+  const Array q = where(low, c - second, second);
   const Array ends_by_euler = (is_pole(c - first) | is_pole(c - q)) & !is_steady(first, q, c, inside, rest);
   const Array short_sum = usual & (polynomial | is_pole(q) | ends_by_euler);
   const Array long_sum = usual & !short_sum;
   // A polynomial, or one times a power after Euler's transformation.
   const Array euler = short_sum & !polynomial & !is_pole(q) & ends_by_euler;
   const Array p_short = where(euler, c - first, first), q_short = where(euler, c - q, q);
-  const Array made_short =
-      hypergeometric_series(short_sum, {where(short_sum, p_short, 0.5), where(short_sum, q_short, 0.5)},
-                            {where(short_sum, c, 1.5)}, where(short_sum, inside, 0.25), false);
+  const Sum sum = hypergeometric_series(short_sum, {where(short_sum, p_short, 0.5), where(short_sum, q_short, 0.5)},
+                                        {where(short_sum, c, 1.5)}, where(short_sum, inside, 0.25), false);
+  Array made_short = sum.value;
+  if (!with_slope) {
+    const Array ended_p = is_pole(p_short), by_q = is_pole(q_short) & ((!ended_p) | (q_short > p_short));
+    const Array n = -where(by_q, q_short, p_short), other = where(by_q, p_short, q_short);
+    const Array lost = short_sum & (n > 0.0) & (ended_p | by_q) & cancels(sum);
+    const auto safe_of = [&](const Array& of, double otherwise) { return where(lost, of, otherwise); };
+    made_short = where(
+        lost, gauss_polynomial(lost, safe_of(n, 1.0), safe_of(other, 0.5), safe_of(c, 1.5), safe_of(inside, 0.25)),
+        made_short);
+  }
   const Array exponent = where(euler, c - first - q, 0.0), base = where(euler, rest, 1.0);
   const Array power = exp(exponent * log(abs(base))) * where((base < 0.0) & is_odd(exponent), -1.0, 1.0);
   const Array made_long =

@@ -125,15 +125,37 @@ Array log_beta(In in) {
   };
   return where_seldom(!usual, elsewhere, of_usual, {a, b});
 }
+// B(a, b) of positive numbers as a product. With W = p + q, Stirling's formula of its three gamma functions is
+//   sqrt(2π W / (p q)) (q/W)^q (p/W)^p exp(rests):
+// of the lesser share v = q/W and of 1 - v, what v is rounded by cancels to first order, and what 1 - v is rounded by
+// has a factor of its own. A number below 1 gives way to 1 more, as above.
+struct BetaProduct {
+  BetaProduct(const Array& a, const Array& b) {
+    const Array least = min(a, b), most = max(a, b), low = least < 1.0, both = most < 1.0;
+    const Array q_of = where(low, least + 1.0, least), p_of = where(both, most + 1.0, most);
+    const Array q = min(q_of, p_of), p = max(q_of, p_of), whole = p + q;
+    const Array share = q / whole, rest = 1.0 - share, off = (1.0 - rest) - share;
+    const Array rests = stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
+    front = sqrt(2 * pi * (1.0 / p + 1.0 / q)) * exp(rests + p * (off / rest));
+    of_least = pow(share, q);
+    of_most = pow(rest, p);
+    passed = where(low, (least + most) / where(low, least, 1.0), 1.0) * where(both, (q_of + most) / most, 1.0);
+  }
+  Array value() const { return front * of_least * of_most * passed; }
+  Array inverse() const { return 1.0 / (front * passed) / of_least / of_most; }
+  Array front, of_least, of_most, passed;
+};
 Array beta_of(In in) {
   const auto sign = [](In of) {
     const Array &a = of[0], &b = of[1];
     const BetaAtPole pole(of);
     const Array signs = special::gammasgn(a) * special::gammasgn(b) * special::gammasgn(a + b);
-    return where(pole.there, where(pole.odd, -1.0, 1.0), where(is_pole(a + b), 1.0, signs));
+    const Array positive = (a > 0.0) & (b > 0.0);
+    return where(positive, 1.0, where(pole.there, where(pole.odd, -1.0, 1.0), where(is_pole(a + b), 1.0, signs)));
   };
-  const Array &a = in[0], &b = in[1], below = !((a > 0.0) & (b > 0.0));
-  return where_seldom(below, sign, ones_like(a), {a, b}) * exp(special::betaln(a, b));
+  const Array &a = in[0], &b = in[1], usual = (a > 0.0) & (b > 0.0) & is_finite(a + b);
+  const auto elsewhere = [=](In of) { return sign(of) * exp(special::betaln(of[0], of[1])); };
+  return where_seldom(!usual, elsewhere, BetaProduct(where(usual, a, 1.0), where(usual, b, 1.0)).value(), {a, b});
 }
 template <std::size_t argument>
 Array log_beta_slope(In in) {
@@ -218,15 +240,21 @@ Array near_exprel(const Array& u, bool slope) {
   }
   return polynomial(u, terms);
 }
+// (1 + x)^p, with what the sum is rounded by.
+Array power_of_one_more(const Array& x, const Array& p) {
+  const Array sum = 1.0 + x, large = abs(x) > 1.0, off = where(large, 1.0, x) - (sum - where(large, x, 1.0));
+  const Array there = is_finite(sum) & (sum != 0.0) & (off != 0.0);
+  return pow(sum, p) * exp(where(there, p * (off / where(there, sum, 1.0)), 0.0));
+}
 // (y^λ - 1) / λ, and log y of λ = 0: y is x, or 1 + x.
 template <Array (*logarithm)(const Operand& x)>
 Array boxcox_of(In in) {
   const Array &power = in[1], along = logarithm(in[0]);
   const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
-  // y^λ does not lose the digits before the point of λ log y, but 1 + x rounds.
-  const Array beyond = logarithm == static_cast<Array (*)(const Operand&)>(log)
-                           ? pow(where(near, 2.0, where(in[0] < 0.0, nan, abs(in[0]))), power) - 1.0
-                           : expm1(where(near, 1.0, u));
+  // y^λ does not lose the digits before the point of λ log y. Of 1 + x there is a rest, too.
+  const bool plus_1 = logarithm == static_cast<Array (*)(const Operand&)>(log1p);
+  const Array y = where(near, 2.0, where(plus_1 ? in[0] < -1.0 : in[0] < 0.0, nan, plus_1 ? in[0] : abs(in[0])));
+  const Array beyond = (plus_1 ? power_of_one_more(y, power) : pow(y, power)) - 1.0;
   const Array far = beyond / where(zero, 1.0, power);
   return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));
 }
@@ -246,7 +274,7 @@ Array comb_of(In in) {
   const Array &n = in[0], &k = in[1];
   const Array there = (k <= n) & (n >= 0.0) & (k >= 0.0);
   const Array from = where(there, n, 0.0), chosen = where(there, k, 0.0);
-  const Array made = exp(log_of_choices(from, chosen));
+  const Array made = BetaProduct(from - chosen + 1.0, chosen + 1.0).inverse() / (from + 1.0);
   const Array whole = (floor(from) == from) & (floor(chosen) == chosen) & (made < 0.05 / epsilon_of(n.dtype()));
   return where(there, where(whole, round(made), made), 0.0);
 }

@@ -234,7 +234,12 @@ struct GeneralNormDistribution : SymmetricTail<GeneralNormDistribution> {
     return where(zero, 0.0, pow(abs(where(zero, 1.0, z)), beta));
   }
   static Array logpdf(const Array& z, In s) { return log(0.5 * s[0]) - special::lgamma(1.0 / s[0]) - power(z, s[0]); }
-  static Array tail(const Array& z, const Array& beta) { return 0.5 * special::gammaincc(1.0 / beta, power(z, beta)); }
+  // Near 0, where z^β may underflow, P(1/β, z^β) is z / Γ(1 + 1/β).
+  static Array tail(const Array& z, const Array& beta) {
+    const Array raised = power(z, beta), tiny = raised < special::least_normal_of(z.dtype());
+    const Array near = 0.5 - 0.5 * z / special::gamma(1.0 + 1.0 / beta);
+    return where(tiny, near, 0.5 * special::gammaincc(1.0 / beta, where(tiny, 1.0, raised)));
+  }
 };
 
 // log(Φ(b) - Φ(a)) of a < b, in the tail that has the smaller numbers.

@@ -30,7 +30,7 @@ constexpr std::int64_t most_elements = 64;       // of a row, in one statement
 constexpr std::int64_t most_terms = 256;         // of all sums of a row, in one statement
 constexpr std::size_t most_instructions = 4000;  // of a nest's body
 // Of all nests of one row in a function, which run once in a call: more takes longer to compile than many calls gain.
-constexpr std::size_t most_of_one_row = 1000;
+constexpr std::size_t most_of_one_row = most_instructions;
 constexpr std::size_t look_back = 16;      // nests
 constexpr std::int64_t longest_run = 16;   // elements of a row that leave side by side
 constexpr std::int64_t vector_bytes = 64;  // what prices are for

@@ -404,6 +404,7 @@ std::optional<RowPoints> row_points_added(const Params& params, const Type& x, c
   return row_points_of(g, p.mode, x.shape, sizes);
 }
 
+ScatterKind kind_of_scatter(const Params& params) { return params.as<ScatterParams>().kind; }
 IndexAxes axes_of_scatter(const Params& params) { return axes_of(params.as<ScatterParams>()); }
 Array scatter_along(const Params& params, const Array& x, const Array& indices, const Array& updates,
                     const IndexAxes& axes) {

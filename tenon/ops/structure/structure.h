@@ -127,6 +127,7 @@ std::optional<RowPoints> row_points_read(const Params& params, const Type& x, co
 IndexAxes axes_of_gather(const Params& params);
 Array gather_along(const Params& params, const Array& x, const Array& indices, const IndexAxes& axes);
 IndexAxes axes_of_scatter(const Params& params);
+ScatterKind kind_of_scatter(const Params& params);
 Array scatter_along(const Params& params, const Array& x, const Array& indices, const Array& updates,
                     const IndexAxes& axes);
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tenon/ir/bind.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"

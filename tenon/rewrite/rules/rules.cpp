@@ -28,8 +28,9 @@ Array filled(const Scalar& number, const Type& type) {
 const RuleSet& default_rules() {
   static constinit Lasting<const RuleSet> rules;
   return rules.get([] {
-    return RuleSet(joined({number_rules(), algebra_rules(), choice_rules(), conversion_rules(), index_rules(),
-                           order_rules(), reduction_rules(), product_rules(), outer_product_rules()}));
+    return RuleSet(
+        joined({number_rules(), algebra_rules(), choice_rules(), conversion_rules(), index_rules(),
+                gathered_part_rules(), order_rules(), reduction_rules(), product_rules(), outer_product_rules()}));
   });
 }
 

@@ -13,6 +13,7 @@ std::vector<RuleRef>
 product_rules();  // products of matrices, in the order that costs least; solve in place of inverses
 std::vector<RuleRef> outer_product_rules();  // products that sum nothing
 std::vector<RuleRef> index_rules();          // reads and updates at indices that follow from counting; parts amid zeros
+std::vector<RuleRef> gathered_part_rules();  // parts of what is gathered and of what is scattered
 std::vector<RuleRef> order_rules();          // the first few in order
 std::vector<RuleRef> reduction_rules();      // reductions of all elements, in whatever shape
 std::vector<RuleRef> stability_rules();      // what overflows on the way; none is applied unless it is asked for
