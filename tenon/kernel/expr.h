@@ -132,6 +132,7 @@ std::pair<Expr, std::int64_t> without_constant(const Expr& index);
 // The value of a constant of f32 or f64; nothing of other expressions.
 std::optional<double> real_constant(const Expr::Node& node);
 // The value of an i64 constant.
+inline bool is_constant(const Expr& x) { return x.kind() == Expr::Kind::constant; }
 bool is_constant(const Expr& x, std::int64_t value);
 std::int64_t constant_value(const Expr& x);
 

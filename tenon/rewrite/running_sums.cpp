@@ -17,10 +17,6 @@ Array power(const Array& x, std::size_t n) {
   for (std::size_t k = 1; k < n; ++k) all = all * x;
   return all;
 }
-// The axes but one, which is no more.
-std::vector<std::int64_t> without(const std::vector<std::int64_t>& axes, std::int64_t gone) {
-  return step_axes(StepsIn{gone, {}, 0, 0}, axes);
-}
 
 }  // namespace
 
@@ -132,12 +128,12 @@ Array RunningSums::part(const SummedTerm& term, std::size_t distances, const Ste
   const std::int64_t gone = wider->of_elements[at(step_axis_)];
   const Shape all = wider_.without_axis(at(gone));
   const auto repeated = [&](const Array& x, const std::vector<std::int64_t>& dims) {
-    return spread_in_dim(x, all, without(dims, gone));
+    return spread_in_dim(x, all, without_axis(dims, gone));
   };
   value = repeated(value, wider->of_elements);
   if (wider->other) times(value, convert(repeated(now.others.back(), wider->of_other), dtype_));
   multiply(true);
-  const std::vector<std::int64_t> axes = without(wider->axes, gone);
+  const std::vector<std::int64_t> axes = without_axis(wider->axes, gone);
   return axes.empty() ? value : sum(value, Axes(axes));
 }
 

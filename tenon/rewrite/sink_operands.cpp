@@ -16,6 +16,7 @@
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/steps_in.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -49,13 +50,6 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-// The axes of an array or of its result, without that along which steps take rows: those behind it move up.
-std::vector<std::int64_t> without(const std::vector<std::int64_t>& axes, std::int64_t axis) {
-  std::vector<std::int64_t> rest;
-  for (const std::int64_t a : axes)
-    if (a != axis) rest.push_back(a - (a > axis));
-  return rest;
-}
 // Of what lies behind each other along the first axis: rows of one array, so many of them, or one number around.
 struct Piece {
   Part part;
@@ -462,7 +456,7 @@ class Sink {
     const Dim& steps = steps_of(loop);
     const Shape shape = shape_of(part, steps);
     const auto of_part = [&](const std::vector<std::int64_t>& axes, std::size_t axis) {
-      return part.several ? axes : without(axes, static_cast<std::int64_t>(axis));
+      return part.several ? axes : without_axis(axes, static_cast<std::int64_t>(axis));
     };
     if (const auto alike = repeated(eqn, part)) {
       const std::vector<std::int64_t> dims = of_part(broadcast_form(eqn.params).dims, part.axis);

@@ -43,12 +43,14 @@ Shape step_shape(const Shape& whole, const StepsIn& steps) {
   return steps.chunk ? rest.with_axis(at(steps.axis), *steps.chunk) : rest;
 }
 
+std::vector<std::int64_t> without_axis(const std::vector<std::int64_t>& axes, std::int64_t gone) {
+  std::vector<std::int64_t> rest;
+  for (const std::int64_t a : axes)
+    if (a != gone) rest.push_back(a - (a > gone));
+  return rest;
+}
 std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes) {
-  if (steps.chunk) return axes;
-  std::vector<std::int64_t> inner;
-  for (std::int64_t a : axes)
-    if (a != steps.axis) inner.push_back(a > steps.axis ? a - 1 : a);
-  return inner;
+  return steps.chunk ? axes : without_axis(axes, steps.axis);
 }
 
 std::vector<Var> stacks_of(const Program& program, const Eqn& eqn) {

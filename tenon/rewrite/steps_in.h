@@ -36,6 +36,8 @@ std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const 
 Dim elements_before(const Shape& shape, std::size_t axis);
 // The shape of one step's part of an array of that shape.
 Shape step_shape(const Shape& whole, const StepsIn& steps);
+// The axes but one: those behind it move up.
+std::vector<std::int64_t> without_axis(const std::vector<std::int64_t>& axes, std::int64_t gone);
 // Axes of a whole array as those of one step's part, without the one that a step has not.
 std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes);
 

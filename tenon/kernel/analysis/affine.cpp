@@ -25,7 +25,6 @@ void accumulate(BoundedAffine& to, const BoundedAffine& from, const Dim& factor)
     if (factor != Dim(0)) to.bounded.push_back({factor * t.coefficient, t.index, t.range});
 }
 
-bool is_constant(const Expr& e) { return e.kind() == Expr::Kind::constant; }
 bool is_constant(const BoundedAffine& a) { return a.affine.terms.empty() && a.bounded.empty(); }
 bool is(const Expr& e, Binary op) { return e.kind() == Expr::Kind::binary && e.node().binary == op; }
 

@@ -14,7 +14,6 @@ T number_of(const Expr& e) {
   std::memcpy(&value, e.node().bits.data(), sizeof value);
   return value;
 }
-bool is_constant(const Expr& e) { return e.kind() == Expr::Kind::constant; }
 
 // Of two integers, where they are not divided.
 template <class T>

@@ -375,7 +375,7 @@ MaybeArray of_f32(const Match& m) {
 
 Type matrix(std::int64_t rows, std::int64_t columns) { return Type::array(DType::f32, {Dim(rows), Dim(columns)}); }
 
-RuleRef chains() {
+RuleRef matrix_chains() {
   return std::make_shared<const Rule>(
       Rule{.name = "order of matrix products",
            .exactness = Exactness::reassociates,
@@ -583,7 +583,7 @@ RuleRef solutions() {
 }  // namespace
 
 std::vector<RuleRef> product_rules() {
-  return {chains(), scales(), orientation(), untransposed(), elementwise(), wide(), solutions()};
+  return {matrix_chains(), scales(), orientation(), untransposed(), elementwise(), wide(), solutions()};
 }
 
 }  // namespace tenon
