@@ -30,25 +30,36 @@ Array factorial_of(In in) {
   return where(below, 0.0, where(small, 1.0, n * special::gamma(where(small, 1.0, n))));
 }
 
-// Γ(z + m) / Γ(z) of positive z and z + m is base^power · exp(exponent), by Stirling's formula and what it leaves,
-// where nothing cancels: of q = z + m and p = z, each 1 more where it is below 1, q^(q - p) and the rest.
+// Γ(z + m) / Γ(z) of positive z and z + m by Stirling's formula and what it leaves. With p = z and q = z + m, each 1
+// more where it is below 1, it is
+//   q^(q - p) (q/p)^p exp(p - q) sqrt(p/q) exp(rests):
+// what q and q/p are rounded by has a factor of its own. Its logarithm is that of q^(q - p) and an exponent in which
+// nothing cancels.
 struct GammaRatio {
   GammaRatio(const Array& z, const Array& m) {
-    const Array sum = z + m, low = z < 1.0, low_sum = sum < 1.0, p = where(low, z + 1.0, z);
-    base = where(low_sum, sum + 1.0, sum);
+    const Array sum = z + m, low = z < 1.0, low_sum = sum < 1.0;
+    p = where(low, z + 1.0, z);
+    q = where(low_sum, sum + 1.0, sum);
     power = m + where(low_sum, 1.0, 0.0) - where(low, 1.0, 0.0);
-    const Array t = power / p, off = power - (base - p);  // what base is rounded by
+    off = power - (q - p);
+    rests = stirling_rest(q) - stirling_rest(p);
     passed = where(low, z, 1.0) / where(low_sum, sum, 1.0);
-    exponent =
-        p * log_less(base / p, t) - 0.5 * log(base / p) + (stirling_rest(base) - stirling_rest(p)) + power * off / base;
   }
   Array value() const {
-    const Array root =
-        pow(base, 0.5 * power) * exp(0.5 * exponent);  // which does not overflow where the product does not
-    return root * passed * root;
+    const Array ratio = q / p, product = ratio * p;
+    const Array high = high_half(ratio), low = ratio - high, high_p = high_half(p), low_p = p - high_p;
+    const Array rest_of_product = ((high * high_p - product) + high * low_p + low * high_p) + low * low_p;
+    const Array small = rests + ((q - product) - rest_of_product) / ratio + (power + p) * off / q;
+    // The root does not overflow where the whole does not.
+    const Array root = pow(q, 0.5 * power) * pow(ratio, 0.5 * p) * exp(-0.5 * power);
+    return root * (passed * rsqrt(ratio) * exp(small)) * root;
   }
-  Array logarithm() const { return power * log(base) + exponent + log(passed); }
-  Array base, power, exponent, passed;
+  Array logarithm() const {
+    const Array ratio = q / p;
+    const Array exponent = p * log_less(ratio, power / p) - 0.5 * log(ratio) + rests + power * off / q;
+    return power * log(q) + exponent + log(passed);
+  }
+  Array p, q, power, off, rests, passed;
 };
 Array poch_of(In in) {
   const Array &z = in[0], &m = in[1];

@@ -8,6 +8,7 @@
 #include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/rules/moves.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {
@@ -33,38 +34,6 @@ struct PartOf {
   Array of(const Array& x) const { return is_whole(x.shape()) ? x : slice_of_shape(x, start, Shape(count), stride); }
 };
 
-// Transposes and conversions, each read once, between an array and what they are made of.
-struct Moves {
-  std::vector<std::pair<const Eqn*, DType>> from_inside;  // and what it gives
-  Array inside;
-
-  Moves(const Match& m, Array outside) : inside(std::move(outside)) {
-    for (const Eqn* eqn = m.maker(inside); eqn != nullptr && m.reads(inside) == 1; eqn = m.maker(inside)) {
-      if (eqn->op != &convert_op() && eqn->op != &transpose_op()) break;
-      from_inside.emplace_back(eqn, inside.dtype());
-      inside = m.operand(*eqn, 0);
-    }
-    std::ranges::reverse(from_inside);
-  }
-  // The axis outside that each axis inside becomes.
-  std::vector<std::size_t> axes() const {
-    std::vector<std::size_t> to(inside.rank());
-    for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] = axis;
-    for (const auto& [eqn, dtype] : from_inside) {
-      if (eqn->op != &transpose_op()) continue;
-      const auto from = permutation_of(eqn->params);
-      for (std::size_t& axis : to)
-        axis = static_cast<std::size_t>(std::ranges::find(from, static_cast<std::int64_t>(axis)) - from.begin());
-    }
-    return to;
-  }
-  Array again(Array x) const {
-    for (const auto& [eqn, dtype] : from_inside)
-      x = eqn->op == &transpose_op() ? transpose(x, permutation_of(eqn->params)) : convert(x, dtype);
-    return x;
-  }
-};
-
 // Which axis of the indices an axis of a gather's result, or of a scatter's updates, goes in step with.
 std::optional<std::size_t> index_axis_of(const IndexAxes& axes, std::size_t axis) {
   if (std::ranges::count(axes.window, static_cast<std::int64_t>(axis)) > 0) return {};
@@ -88,8 +57,8 @@ Array part_of_indices(const Match& m, const Array& indices, const PartOf& part) 
 // x[i][:k] is x[i[:k]].
 MaybeArray part_of_gather(const Match& m) {
   const Moves moves(m, m[0]);
-  const Eqn* gathered = m.maker(moves.inside);
-  if (gathered == nullptr || gathered->op != &gather_op() || m.reads(moves.inside) != 1) return {};
+  const Eqn* gathered = m.maker(moves.inside());
+  if (gathered == nullptr || gathered->op != &gather_op() || m.reads(moves.inside()) != 1) return {};
   const IndexAxes axes = axes_of_gather(gathered->params);
   const Array x = m.operand(*gathered, 0), indices = m.operand(*gathered, 1);
   const SliceForm form = slice_form(m.maker(m.root())->params);
@@ -120,8 +89,8 @@ MaybeArray part_of_scatter(const Match& m) {
   };
   if (kind_of_scatter(eqn.params) != ScatterKind::add || !is_zero(m[0])) return {};
   const Moves moves(m, m[2]);
-  const Eqn* padded = m.maker(moves.inside);
-  if (padded == nullptr || padded->op != &pad_op() || m.reads(moves.inside) != 1 || !is_zero(m.operand(*padded, 1)))
+  const Eqn* padded = m.maker(moves.inside());
+  if (padded == nullptr || padded->op != &pad_op() || m.reads(moves.inside()) != 1 || !is_zero(m.operand(*padded, 1)))
     return {};
   const IndexAxes axes = axes_of_scatter(eqn.params);
   const Array &indices = m[1], inner = m.operand(*padded, 0);

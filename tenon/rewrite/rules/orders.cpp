@@ -1,10 +1,9 @@
 // The first few elements in order: a selection in place of a sort.
-#include <algorithm>
-
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/rules/moves.h"
 #include "tenon/rewrite/rules/rules.h"
 
 namespace tenon {
@@ -23,31 +22,18 @@ std::optional<std::int64_t> up_to(const Eqn& eqn, const Shape& from, const Shape
 // argsort(x)[..., :3] is where the 3 smallest are, sort(x)[..., :3] are these; behind conversions and transposes, too.
 MaybeArray as_selection(const Match& m) {
   constexpr std::int64_t most = 4;  // a quarter of the elements: a sort is as fast for more
-  Array sorted = m[0];
-  std::vector<std::pair<const Eqn*, DType>> between;  // and what it gives
+  const Moves moves(m, m[0]);
+  const Array& sorted = moves.inside();
   const Eqn* eqn = m.maker(sorted);
-  while (eqn != nullptr && m.reads(sorted) == 1 && (eqn->op == &convert_op() || eqn->op == &transpose_op())) {
-    between.emplace_back(eqn, sorted.dtype());
-    sorted = m.operand(*eqn, 0);
-    eqn = m.maker(sorted);
-  }
-  std::ranges::reverse(between);
   const auto order = eqn == nullptr ? std::nullopt : in_order(*eqn);
   if (!order || m.reads(sorted) != 1 || sorted.rank() == 0) return {};
   const Array x = m.operand(*eqn, 0);
-  std::size_t along = x.rank() - 1;
-  for (const auto& [moved, dtype] : between)
-    if (moved->op == &transpose_op()) {
-      const auto from = permutation_of(moved->params);
-      along = static_cast<std::size_t>(std::ranges::find(from, static_cast<std::int64_t>(along)) - from.begin());
-    }
+  const std::size_t along = moves.axes().back();
   const Eqn& root = *m.maker(m.root());
   const auto count = up_to(root, m[0].shape(), m.root().shape(), along);
   if (!count || *count * most > x.shape()[x.rank() - 1].value() || is_complex(x.dtype())) return {};
   const TopK found = top_k(x, *count, {.smallest = !order->descending});
-  Array made = order->places ? found.indices : found.values;
-  for (const auto& [moved, dtype] : between)
-    made = moved->op == &transpose_op() ? transpose(made, permutation_of(moved->params)) : convert(made, dtype);
+  const Array made = moves.again(order->places ? found.indices : found.values);
   const SliceForm form = slice_form(root.params);
   return slice_of_shape(made, form.start, m.root().shape(), form.stride);
 }
