@@ -13,6 +13,7 @@ FIGURES = Path(__file__).parent.parent.parent / "docs/accuracy.json"
 
 SERIES = "rounding of the variable of its series counts up to twice its slope, and its factors round"
 GAMMA = "a product of up to eight factors, or of a power, an exponential and a quotient, each of which rounds"
+POWERS = "powers of sums of the operands, which round"
 LIBRARY = "the C library's, at the number that lies nearest to a multiple of π/2"
 # Why an error is above what is promised: of both dtypes, or of one.
 REASONS = {
@@ -25,14 +26,14 @@ REASONS = {
     "erf_inv f64": SERIES, "erf_inv": "in f32 its bits are those from which other libraries draw normal numbers",
     "i1": "terms of its series cancel towards 8", "i1e": "terms of its series cancel towards 8",
     **dict.fromkeys(("i0", "i0e", "erfcx", "ndtr", "log_ndtr", "ndtri", "expi"), SERIES),
-    "beta": "powers of sums of the operands, which round", "poch": "powers of sums of the operands, which round", "betaln": "near its zeros, as at B(1, 1), terms cancel",
+    "beta": POWERS, "poch": POWERS, "betaln": "near its zeros, as at B(1, 1), terms cancel",
     "zeta": "sums of powers, which are subnormal where s is large, and a correction of as many terms",
     "polygamma": "near zeros terms cancel; of large orders factorials by their logarithm, and sums of powers",
     "gammainc": "a factor by logarithms, and what is left of 1", "gammaincc": "a factor by logarithms, and what is left of 1",
     "betainc": "a factor by logarithms, and what is left of 1",
     "kl_div": "of numbers near the smallest, whose differences are subnormal",
     "dawsn": "the factors of a quotient round",
-    "comb": "powers of n - k + 1 and n + 2, which round",
+    "comb": POWERS,
     "bessel_jn, order 2": "near its zeros what a recurrence rounds counts", "sici: Ci": "near its zeros terms cancel",
     "fresnel: S": SERIES, "expn": "a series, or a continued fraction, whose terms round",
     "owens_t": "what is left of exponentials of squares, which round", "hyp1f1": "sums of many terms, which round",

@@ -70,7 +70,7 @@ std::optional<Plotting> plotting_of(QuantileMethod method) {
 
 // The place of the part q of `count` elements.
 template <class Number>
-QuantilePlace<Number> place_of(QuantileMethod method, const Number& q, const Number& count) {
+QuantilePlace<Number> quantile_place(QuantileMethod method, const Number& q, const Number& count) {
   const Number last = at_least_0(count - 1);
   const auto between = [](const Number& at) {
     const Number below = floor_of(at);
@@ -159,7 +159,7 @@ Array at_known_places(QuantileMethod method, const Array& ordered, const Array& 
                                                        : std::clamp<double>(place, 0, static_cast<double>(count - 1)));
   };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto place = place_of<double>(method, values[i], static_cast<double>(count));
+    const auto place = quantile_place<double>(method, values[i], static_cast<double>(count));
     below.as<std::int32_t>()[i] = index(place.below), above.as<std::int32_t>()[i] = index(place.above);
     weights.as<double>()[i] = place.weight;
     between |= place.weight != 0 && !takes_one(method);
@@ -200,7 +200,7 @@ Array at_places(QuantileMethod method, const Array& ordered, const Array& q, con
   once.insert(once.end(), whole.begin(), whole.end());
   const DType d = ordered.dtype();
   const Array parts = broadcast_to(reshape(convert(q, computed_in(d)), Shape(lead)), Shape(wide));
-  const auto place = place_of<Array>(method, parts, count);
+  const auto place = quantile_place<Array>(method, parts, count);
   const Array all = reshape(ordered, Shape(once));
   const auto axis = static_cast<std::int64_t>(all.rank()) - 1;
   const Array last = convert(size_as_array(max(ordered.shape()[rank] - 1, 0)), DType::i32);

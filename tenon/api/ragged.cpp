@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <numeric>
 #include <tuple>
 
 #include "tenon/api/cumulative.h"
@@ -106,12 +105,9 @@ Borders borders_of(const Array& sizes) {
 
 // x with its axes at these places of `rank` axes, the others of size 1.
 Array spread(const Array& x, const Numbers& places, std::size_t rank) {
-  Numbers order(places.size());
-  std::iota(order.begin(), order.end(), std::int64_t(0));
-  std::ranges::sort(order, {}, [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
   std::vector<Dim> shape(rank, Dim(1));
   for (std::size_t i = 0; i < places.size(); ++i) shape[static_cast<std::size_t>(places[i])] = x.shape()[i];
-  return reshape(transpose(x, order), Shape(shape));
+  return spread_in_dim(x, Shape(shape), places);
 }
 
 // All rows with all groups, which are an axis more, of the batch. What other groups have is replaced by 0, before a
@@ -139,13 +135,13 @@ Array Ragged::by_all_groups() const {
     moved.batch_b.insert(moved.batch_b.begin(), *group);
     const Array made = dot_general(parts, rhs, moved, preferred);
     const Numbers order = joined({axes.batch_a, free_axes(lhs.rank(), axes.contract_a, axes.batch_a)});
-    const auto of_made = [&](std::int64_t axis) { return std::ranges::find(order, axis) - order.begin(); };
+    const auto of_made = [&](std::int64_t axis) { return place_of(order, axis); };
     return convert(sum(masked(made, made.rank(), of_made), 0), made.dtype());
   }
   const auto of_rhs = [&](std::int64_t axis) {
     const bool batch = holds(axes.batch_a, axis);
     const Numbers &from = batch ? axes.batch_a : axes.contract_a, &to = batch ? axes.batch_b : axes.contract_b;
-    return to[static_cast<std::size_t>(std::ranges::find(from, axis) - from.begin())];
+    return to[static_cast<std::size_t>(place_of(from, axis))];
   };
   to_behind_groups(moved.contract_b), to_behind_groups(moved.batch_b);
   moved.batch_b.insert(moved.batch_b.begin(), 0);

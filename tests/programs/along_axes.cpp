@@ -72,4 +72,14 @@ Array some_windows(Choices& c, const Array& x) {
                        {.strides = strides, .padding = padding, .base_dilation = between, .window_dilation = within});
 }
 
+Array some_segments(Choices& c, const Array& x, const Array& numbers) {
+  const std::int64_t count = c.between(1, 7);
+  const bool sorted = c.below(2) == 0;
+  const Array rows = sorted ? sort(numbers % count) : numbers % count;
+  const Shape shape = x.shape().without_axis(0).with_axis(0, count);
+  static const std::vector<ScatterKind> kinds{ScatterKind::add, ScatterKind::add, ScatterKind::max, ScatterKind::min};
+  const ScatterKind kind = is_complex(x.dtype()) ? ScatterKind::add : c.of(kinds);
+  return scatter_at(kind, zeros(shape, x.dtype()), Arrays{rows}, {0}, x, {.hints = {.sorted = sorted}});
+}
+
 }  // namespace tenon::sample

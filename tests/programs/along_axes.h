@@ -14,5 +14,7 @@ Array some_cumulative(Choices& c, const Array& x);
 Array some_composite(Choices& c, const Array& x);
 // Sums, products and extrema of windows of arrays with elements.
 Array some_windows(Choices& c, const Array& x);
+// Sums and extrema of rows of numbers whose segments `numbers`, one a row, name, in any order or in theirs.
+Array some_segments(Choices& c, const Array& x, const Array& numbers);
 
 }  // namespace tenon::sample

@@ -312,18 +312,10 @@ class Generator {
     const Array x = computed(with_rank());
     return boolean(x) || empty_axis(x) ? part() : some_windows(c_, x);
   }
-  // Sums, extrema and the like of rows that indices name, in any order or in theirs.
   Array segments() {
     const Array x = computed(with_rank());
     if (boolean(x)) return read();
-    const Array numbers = fit(convert(pick(integer), DType::i32), {x.dim(0)});
-    const std::int64_t count = c_.between(1, 7);
-    const bool sorted = c_.below(2) == 0;
-    const Array rows = sorted ? sort(numbers % count) : numbers % count;
-    Shape shape = x.shape().without_axis(0).with_axis(0, count);
-    static const std::vector<ScatterKind> kinds{ScatterKind::add, ScatterKind::add, ScatterKind::max, ScatterKind::min};
-    const ScatterKind kind = is_complex(x.dtype()) ? ScatterKind::add : c_.of(kinds);
-    return scatter_at(kind, zeros(shape, x.dtype()), Arrays{rows}, {0}, x, {.hints = {.sorted = sorted}});
+    return some_segments(c_, x, fit(convert(pick(integer), DType::i32), {x.dim(0)}));
   }
 
   // --- indexing ---

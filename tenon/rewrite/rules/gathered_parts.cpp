@@ -1,10 +1,8 @@
 // Parts of what is gathered, and of what is scattered: fewer indices, in place of results that nothing reads and of
 // updates that are 0.
-#include <algorithm>
 #include <cmath>
 
 #include "tenon/ops/composites/indexing.h"
-#include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
@@ -36,9 +34,9 @@ struct PartOf {
 
 // Which axis of the indices an axis of a gather's result, or of a scatter's updates, goes in step with.
 std::optional<std::size_t> index_axis_of(const IndexAxes& axes, std::size_t axis) {
-  if (std::ranges::count(axes.window, static_cast<std::int64_t>(axis)) > 0) return {};
-  return axis - static_cast<std::size_t>(std::ranges::count_if(
-                    axes.window, [&](std::int64_t w) { return w < static_cast<std::int64_t>(axis); }));
+  const auto at = static_cast<std::int64_t>(axis);
+  if (place_of(axes.window, at) != no_axis) return {};
+  return static_cast<std::size_t>(axis_left(axes.window, at));
 }
 
 // A part of index vectors that are one number each: of the numbers, which may be a sort's.
@@ -71,10 +69,9 @@ MaybeArray part_of_gather(const Match& m) {
     const auto along = index_axis_of(axes, axis);
     if (!along) return {};
     of_indices.set(*along, outside, to[axis]);
-    const auto batch = std::ranges::find(axes.indices_batch, static_cast<std::int64_t>(*along));
-    if (batch != axes.indices_batch.end())
-      of_x.set(static_cast<std::size_t>(axes.batch[static_cast<std::size_t>(batch - axes.indices_batch.begin())]),
-               outside, to[axis]);
+    const std::int64_t batch = place_of(axes.indices_batch, static_cast<std::int64_t>(*along));
+    if (batch != no_axis)
+      of_x.set(static_cast<std::size_t>(axes.batch[static_cast<std::size_t>(batch)]), outside, to[axis]);
   }
   if (of_indices.is_whole(indices.shape())) return {};
   return moves.again(gather_along(gathered->params, of_x.of(x), part_of_indices(m, indices, of_indices), axes));
@@ -101,7 +98,7 @@ MaybeArray part_of_scatter(const Match& m) {
     if (form.low[axis] < 0 || form.high[axis] < 0) return {};
     if (form.low[axis] == 0 && form.high[axis] == 0 && form.interior[axis] == 0) continue;
     const auto along = index_axis_of(axes, to[axis]);
-    if (!along || std::ranges::count(axes.indices_batch, static_cast<std::int64_t>(*along)) > 0) return {};
+    if (!along || place_of(axes.indices_batch, static_cast<std::int64_t>(*along)) != no_axis) return {};
     of_indices.start[*along] = Dim(form.low[axis]);
     of_indices.count[*along] = inner.shape()[axis];
     of_indices.stride[*along] = form.interior[axis] + 1;

@@ -22,9 +22,8 @@ std::vector<std::size_t> Moves::axes() const {
   for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] = axis;
   for (const auto& [eqn, dtype] : from_inside_) {
     if (eqn->op != &transpose_op()) continue;
-    const auto from = permutation_of(eqn->params);
-    for (std::size_t& axis : to)
-      axis = static_cast<std::size_t>(std::ranges::find(from, static_cast<std::int64_t>(axis)) - from.begin());
+    const auto moved = inverse_permutation(permutation_of(eqn->params));
+    for (std::size_t& axis : to) axis = static_cast<std::size_t>(moved[axis]);
   }
   return to;
 }
