@@ -35,18 +35,6 @@ Nest Reduce::stores_everywhere() const {
   return nest;
 }
 
-std::optional<std::int64_t> bound_of(const Dim& size) {
-  if (size.known()) return size.value();
-  using Kind = Dim::Step::Kind;
-  using Most = std::optional<std::int64_t>;
-  return folded<Most>(
-      size, [](const Dim::Step& step) { return step.kind == Kind::number ? Most(step.value) : Most(); },
-      [](Kind kind, const Most& x, const Most& y) {
-        if (kind == Kind::modulo) return y && *y > 0 ? Most(*y - 1) : Most();
-        return kind == Kind::min && (x || y) ? Most(std::min(x ? *x : *y, y ? *y : *x)) : Most();
-      });
-}
-
 namespace {
 
 // No size that is between them for all that is found is left out; absent: without end on that side.
@@ -120,6 +108,19 @@ std::optional<Dim> largest(const Function& function, const Dim& size) {
                             : Between{Dim::variable(v), Dim::variable(v)};
   };
   return folded<Between>(size, of_leaf, combined).high;
+}
+
+std::optional<std::int64_t> bound_of(const Function& function, const Dim& any) {
+  const std::optional<Dim> size = largest(function, any);
+  if (!size || size->known()) return size ? size->try_value() : std::nullopt;
+  using Kind = Dim::Step::Kind;
+  using Most = std::optional<std::int64_t>;
+  return folded<Most>(
+      *size, [](const Dim::Step& step) { return step.kind == Kind::number ? Most(step.value) : Most(); },
+      [](Kind kind, const Most& x, const Most& y) {
+        if (kind == Kind::modulo) return y && *y > 0 ? Most(*y - 1) : Most();
+        return kind == Kind::min && (x || y) ? Most(std::min(x ? *x : *y, y ? *y : *x)) : Most();
+      });
 }
 
 Dim room_for(const Function& function, DType dtype, const Dim& elements) {

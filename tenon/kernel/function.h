@@ -220,11 +220,10 @@ struct Function {
   Block body;
 };
 
-// A number that a size is never larger than, where one shows; of sizes that are not negative.
-std::optional<std::int64_t> bound_of(const Dim& size);
-
 // A size without sizes that the Function finds, never less than this one; nothing where there is none.
 std::optional<Dim> largest(const Function& function, const Dim& size);
+// A number that a size is never larger than, where one shows; of sizes that are not negative.
+std::optional<std::int64_t> bound_of(const Function& function, const Dim& size);
 // The elements of a slot that holds so many: as many as there may be, where memory of that is set aside before the code
 // runs; else the same, and the memory is asked for once they are found (lay_out_arena).
 Dim room_for(const Function& function, DType dtype, const Dim& elements);

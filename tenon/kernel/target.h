@@ -20,6 +20,9 @@ struct Target {
   std::int64_t vector_bytes = 64;           // of the widest register: a row's part that a thread is given has as many
   std::int64_t shortest_run = 2048;         // bytes: shorter pieces of a stacked array defeat prefetching
 
+  // Instructions of a block of rows that are compiled once for all blocks, and not once more for the last.
+  double long_rows = 1500;
+
   bool in_registers(const Dim& elements) const { return elements.known() && elements.value() <= register_elements; }
 };
 

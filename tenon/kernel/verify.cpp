@@ -366,7 +366,8 @@ class Verifier {
     require(b.grain != Dim(0), "its grain is 0");
     for (const SlotId slot : b.own) {
       const Slot& s = f_.slots[slot];
-      require(s.place == Slot::Place::local && s.elements.known(), "its own slots are not local");
+      require((s.place == Slot::Place::local && s.elements.known()) || s.place == Slot::Place::size,
+              "its own slots are neither local nor sizes");
       owned_[slot] = Owned::here;
     }
     const bool idle = idle_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ class Finder {
       finds(s);
       const auto* rows = std::get_if<Blocks>(&s.held());
       const bool at_once = std::exchange(at_once_, at_once_ || (rows != nullptr && rows->parallel));
+      if (rows != nullptr) own_.insert(rows->own.begin(), rows->own.end());
       for_each_block(s, [&](const Block& held) { inside([&] { block(held); }); });
       at_once_ = at_once;
     }
@@ -124,7 +126,7 @@ class Finder {
   }
   void finds(SlotId slot) {
     if (!is_size(slot)) return;
-    if (at_once_) fail(fmt::format("blocks that run at once all find m{}.", slot));
+    if (at_once_ && !own_.contains(slot)) fail(fmt::format("blocks that run at once all find m{}.", slot));
     if (holds_address_[slot] && !std::holds_alternative<Call>(at_->held()))
       fail(fmt::format("m{} holds an address, which only a call gives.", slot));
     found(slot);
@@ -155,6 +157,7 @@ class Finder {
   std::vector<bool> holds_address_;        // what lies there is an address
   std::multimap<SlotId, SlotId> of_size_;  // addresses of memory, and elements, by each size that they have
   bool at_once_ = false;                   // within blocks that run in parallel
+  std::set<SlotId> own_;                   // what blocks have each for itself
 };
 
 }  // namespace

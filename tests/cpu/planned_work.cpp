@@ -27,24 +27,29 @@ std::int64_t operations(const Expr& e, std::unordered_set<const void*>& seen) {
   return sum;
 }
 
-std::int64_t planned(const kernel::Block& block) {
+// With sizes that are found as large as they may be.
+std::int64_t planned(const kernel::Function& function, const kernel::Block& block) {
+  const auto number = [&](const Dim& size) { return kernel::bound_of(function, size).value(); };
   std::int64_t sum = 0;
   for (const kernel::Statement& s : block) {
     std::unordered_set<const void*> seen;
     if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) {
       for (const kernel::Store& store : nest->stores)
-        sum += kernel::product_of(nest->sizes).value() * operations(store.value, seen);
+        sum += number(kernel::product_of(nest->sizes)) * operations(store.value, seen);
     } else if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
       std::int64_t each = 0;
       for (const kernel::Reduce::Result& result : reduce->results()) each += 1 + operations(result.value, seen);
-      sum += (kernel::product_of(reduce->outer_sizes) * kernel::product_of(reduce->inner_sizes)).value() * each;
+      sum += number(kernel::product_of(reduce->outer_sizes) * kernel::product_of(reduce->inner_sizes)) * each;
     } else if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) {
-      sum += blocks->count.value() * planned(blocks->body) + planned(blocks->tail);
+      sum += number(blocks->count) * planned(function, blocks->body) + planned(function, blocks->tail);
     }
   }
   return sum;
 }
-std::int64_t planned(const ProgramRef& program) { return planned(plan(*program).function.body); }
+std::int64_t planned(const ProgramRef& program) {
+  const kernel::Function function = plan(*program).function;
+  return planned(function, function.body);
+}
 
 // What the reference evaluator does.
 std::int64_t done_once(const ProgramRef& program) {
@@ -282,6 +287,27 @@ TEST(PlannedWork, BodiesAreBounded) {
     EXPECT_TRUE(allclose(native, f(x), 1e-9));
     EXPECT_TRUE(allclose(native_gradient, g(x), 1e-9));
   }
+}
+
+// What blocks of rows do is written once for all of them where it is long; where it is short, once more for the last.
+TEST(PlannedWork, LongBlocksAreWrittenOnce) {
+  const auto text = [](int many) {
+    const auto f = [&](Array x) {
+      const Array start = x;
+      for (int i = 0; i < many; ++i) x = sin(x) * start + cos(x * 0.5);
+      return x;
+    };
+    return kernel::print(plan(*run_passes(compile_passes(), trace(f)(full({100'003}, 0.3)))).function);
+  };
+  EXPECT_THAT(text(2), testing::AllOf(testing::HasSubstr("blocks"), testing::HasSubstr("then")));
+  EXPECT_THAT(text(80), testing::AllOf(testing::HasSubstr("blocks"), testing::Not(testing::HasSubstr("then"))));
+  const auto f = [](const Array& x) { return compress(sin(x) * 2.0, x > 0.5) * 3.0; };
+  const auto chosen = [&](std::int64_t size) {
+    return kernel::print(plan(*run_passes(compile_passes(), trace(f)(full({size}, 0.3)))).function);
+  };
+  // Data choose the number of rows, and they are never more than there are.
+  EXPECT_THAT(chosen(1'000'000), testing::HasSubstr("blocks"));
+  EXPECT_THAT(chosen(100), testing::Not(testing::HasSubstr("blocks")));
 }
 
 TEST(PlannedWork, TextIsAsLongAsTheGraph) {

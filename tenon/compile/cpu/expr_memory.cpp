@@ -305,12 +305,13 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
 
 void ExprEmitter::set_lanes_below(std::uint32_t var, Value* value, unsigned lanes, Value* end) {
   set_lanes(var, value, lanes);
-  // There are fewer left than lanes: their number fits where a lane of a register does.
+  // What is left, or all lanes: such a number fits where a lane of a register does.
   llvm::IntegerType* number = b_.getIntNTy(vector_bytes_ * 8 / lanes >= 64 ? 64 : 32);
   std::vector<llvm::Constant*> numbers;
   for (unsigned i = 0; i < lanes; ++i) numbers.push_back(llvm::ConstantInt::get(number, i));
-  Value* left = b_.CreateVectorSplat(lanes, b_.CreateTrunc(b_.CreateSub(end, value), number));
-  mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), left);
+  Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, value), b_.getInt64(lanes));
+  Value* splat = b_.CreateVectorSplat(lanes, b_.CreateTrunc(left, number));
+  mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), splat);
 }
 
 // Of vector k of those that hold a run of so many elements for each lane.

@@ -23,7 +23,7 @@ FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f
   const std::set<SlotId> own = kernel::own_slots(f.body);
   for (SlotId i = 0; i < f.slots.size(); ++i)
     if (const auto place = f.slots[i].place;
-        place == kernel::Slot::Place::size || (place == kernel::Slot::Place::local && !own.contains(i)))
+        (place == kernel::Slot::Place::size || place == kernel::Slot::Place::local) && !own.contains(i))
       frame.locals.emplace(i, local(i));
   if (f.sizes > 0) {  // behind the arguments
     Value* sizes =

@@ -165,7 +165,7 @@ bool FunctionEmitter::is_short(const Dim& elements, const Work& work) const {
   constexpr std::int64_t most_elements = 8;
   constexpr int most_instructions = 8;
   if (elements.known() || work.instructions > most_instructions || work.functions > 0) return false;
-  const std::optional<std::int64_t> most = kernel::bound_of(elements);
+  const std::optional<std::int64_t> most = kernel::bound_of(f_, elements);
   return most && *most <= most_elements;
 }
 
@@ -207,7 +207,7 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
       if (last.known())
         row(last.value(), step, lanes, unrolled, !overwrites, body);
       else
-        any_row(last, step, lanes, !overwrites, body, has_masks(work, n.stores) ? Body(masked) : Body());
+        any_row(last, work, step, !overwrites, body, has_masks(work, n.stores) ? Body(masked) : Body());
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     };
     if (const Expr& condition = n.stores[0].condition)
@@ -329,9 +329,16 @@ void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t l
 }
 
 // The same over a length that only running tells. What is left behind whole registers goes by one with a mask, or,
-// where none is given, element by element.
-void FunctionEmitter::any_row(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
+// where none is given, element by element. A row of one register at most is that one; a long body is emitted once, with
+// a mask for every register.
+void FunctionEmitter::any_row(const Dim& extent, const Work& work, std::int64_t step, bool twice,
                               llvm::function_ref<void(Value*, std::int64_t)> body, Body masked) {
+  constexpr int long_body = 100;  // instructions: a mask takes two or three
+  const std::int64_t lanes = lanes_along(work, extent);
+  if (masked && kernel::bound_of(f_, extent).value_or(lanes + 1) <= lanes)
+    return when_there_are(extent, [&] { masked(b_.getInt64(0)); });
+  if (masked && step == lanes && work.instructions > long_body && target_.vector_bytes >= 64)
+    return loop(extent, lanes, [&](Value* i) { masked(i); });
   const Dim whole = floor_div(extent, step) * step, vectors = floor_div(extent, lanes) * lanes;
   const auto left = [&](const Dim& from) {
     if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, from);

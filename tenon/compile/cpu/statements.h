@@ -131,7 +131,7 @@ class FunctionEmitter {
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
-  void any_row(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
+  void any_row(const Dim& extent, const Work& work, std::int64_t step, bool twice,
                llvm::function_ref<void(Value* first, std::int64_t width)> body, Body masked);
   bool has_masks(const Work& work, std::span<const kernel::Store> stores) const;
   void store_lanes(std::span<const kernel::Store> stores);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "tenon/base/error.h"
 #include "tenon/kernel/analysis/cost.h"
+#include "tenon/kernel/analysis/instructions.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/kernel/passes/row_groups.h"
 
@@ -218,7 +220,7 @@ class Divider {
     const bool fork = may_fork && most_work(closed, cost) >= target_.worth_forking;
     std::int64_t step = block_rows(closed, fork);
     if (fork && !closed.rows.known()) step = even(closed, std::min(step, shortest_tail(closed, cost)), fork);
-    if (at_most(closed.rows, step) || !(fork || worth_blocking(closed))) {
+    if (bound_of(f_, closed.rows).value_or(step + 1) <= step || !(fork || worth_blocking(closed))) {
       for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
       return;
     }
@@ -316,18 +318,12 @@ class Divider {
       if (estimate(use.stride) > estimate(longest)) longest = use.stride;
     return longest;
   }
-  // The largest that a size may be, where something bounds it.
-  std::optional<double> bound(const Dim& size) const {
-    if (!size.known() && !has_found_size(size)) return {};
-    const std::optional<Dim> most = largest(f_, size);
-    return most && most->known() ? std::optional(estimate(*most)) : std::nullopt;
-  }
   // What a group costs at most, in nanoseconds: `cost` is what it does with sizes as they are estimated.
   double most_work(const RowGroup& group, double cost) const {
     for (const Dim& size : {group.rows, longest_row(group)}) {
-      const std::optional<double> most = bound(size);
+      const std::optional<std::int64_t> most = bound_of(f_, size);
       if (!most) return std::numeric_limits<double>::infinity();
-      cost *= std::max(*most / std::max(estimate(size), 1.), 1.);
+      cost *= static_cast<double>(*most) / std::max(estimate(size), 1.);
     }
     return cost;
   }
@@ -474,6 +470,19 @@ class Divider {
     for (Statement& s : writer_.behind(group, is_read)) result.push_back(std::move(s));
   }
 
+  // Whether code is compiled once for all blocks, the last of which has fewer rows. Else it is compiled twice, and the
+  // loops of whole blocks have a number of rows that is known.
+  bool is_long(const RowGroup& group) const {
+    Instructions all;
+    add_instructions(group.members, all);
+    return all.number() > target_.long_rows;
+  }
+  static void add_instructions(std::span<const Statement> statements, Instructions& to) {
+    for (const Statement& s : statements) {
+      for_each_expression(s, [&](const Expr& e) { to.add(e); });
+      for_each_block(s, [&](const Block& inside) { add_instructions(inside, to); });
+    }
+  }
   // `grain`: of threads; nothing where one does it all.
   void divide(RowGroup group, std::int64_t step, std::optional<Dim> grain, Block& result) {
     const bool fork = grain.has_value();
@@ -483,10 +492,20 @@ class Divider {
     Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
     const RowGroupWriter::Own own = writer_.own_slots(group, step, false, blocks.own);
     const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, count);
-    blocks.body = writer_.part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
-    // In the rest the variable is the number of whole blocks.
-    if (rest != Dim(0))
-      blocks.tail = writer_.part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
+    const auto part = [&](const Dim& rows) {
+      return writer_.part(group, {{0, {{var, step}}}, rows, group.rows}, own, sums, {0, {{var, 1}}});
+    };
+    if (rest != Dim(0) && step > 1 && is_long(group)) {
+      const Expr left = size(group.rows) - variable(var) * Expr(step);
+      const SlotId rows = new_size(step);
+      blocks.count = count, blocks.rest = 0;
+      blocks.own.push_back(rows);
+      blocks.body = {stored(rows, binary(Binary::min, left, Expr(step)))};
+      std::ranges::move(part(size_in(rows)), std::back_inserter(blocks.body));
+    } else {
+      blocks.body = part(step);
+      if (rest != Dim(0)) blocks.tail = part(rest);  // the variable is the number of whole blocks there
+    }
     writer_.count_references(own, blocks);
     if (step == 1) {
       May may = may_;
@@ -545,12 +564,19 @@ class Divider {
     for (const RowGroupWriter::Terms& t : terms)
       if (t.sum) result.push_back(writer_.sum_of_parts(*t.sum, threads + min(left, 1)));
   }
+  // A slot of a size that the code finds, and what finds it.
+  SlotId new_size(const Dim& most) {
+    f_.slots.push_back({.dtype = DType::i64, .elements = 1, .place = Slot::Place::size, .most = most});
+    return static_cast<SlotId>(f_.slots.size() - 1);
+  }
+  static Nest stored(SlotId slot, const Expr& value) {
+    return Nest{{}, {}, {{slot, Expr(std::int64_t(0)), value, {}}}};
+  }
   // A size as one that the code finds.
   Dim found(const Dim& size, const Dim& most, Block& result) {
     if (size.known()) return size;
-    const auto slot = static_cast<SlotId>(f_.slots.size());
-    f_.slots.push_back({.dtype = DType::i64, .elements = 1, .place = Slot::Place::size, .most = most});
-    result.push_back(Nest{.vars = {}, .sizes = {}, .stores = {{slot, Expr(std::int64_t(0)), kernel::size(size), {}}}});
+    const SlotId slot = new_size(most);
+    result.push_back(stored(slot, kernel::size(size)));
     return size_in(slot);
   }
   // How many shares a thread has at least: all of them where so few scores are no work for several.
