@@ -1,6 +1,9 @@
 #include "tenon/kernel/passes/compute_updates.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "tenon/kernel/analysis/affine.h"
@@ -19,17 +22,89 @@ bool are_costly(const Nest& n) {
   return all.in_functions() > 0 || all.number() > most;
 }
 
+class NarrowIndex {
+ public:
+  // Sums and products wrap on the way: what they come to fits.
+  Expr wrapped(const Expr& e) {
+    if (const Expr same = exact(e)) return same;
+    if (e.kind() == Expr::Kind::variable) return convert(DType::i32, e);
+    return kept(wrapped_, e, [&] {
+      if (e.kind() == Expr::Kind::select) return chosen(e, wrapped(e.operand(1)), wrapped(e.operand(2)));
+      const Binary op = e.node().binary;
+      const bool wraps = e.kind() == Expr::Kind::binary &&
+                         (op == Binary::add || op == Binary::sub || op == Binary::mul || op == Binary::and_);
+      return wraps ? of_both(op, wrapped(e.operand(0)), wrapped(e.operand(1))) : Expr();
+    });
+  }
+
+  // A truth of comparisons, as one of narrow numbers where it can be.
+  Expr truth(const Expr& e) {
+    if (e.kind() != Expr::Kind::binary) return e;
+    const Expr x = e.operand(0), y = e.operand(1);
+    if (x.dtype() == DType::bool_) return binary(e.node().binary, truth(x), truth(y));
+    const Expr narrow = x.dtype() == DType::i64 ? of_both(e.node().binary, exact(x), exact(y)) : Expr();
+    return narrow ? narrow : e;
+  }
+
+ private:
+  // What is an i32, whatever the data are.
+  Expr exact(const Expr& e) {
+    return kept(exact_, e, [&] {
+      switch (e.kind()) {
+        case Expr::Kind::constant: {
+          const auto value = static_cast<std::int32_t>(constant_value(e));
+          return value == constant_value(e) ? constant(DType::i32, &value) : Expr();
+        }
+        case Expr::Kind::convert:
+          return e.operand(0).dtype() == DType::i32 ? e.operand(0) : Expr();
+        case Expr::Kind::select:
+          return chosen(e, exact(e.operand(1)), exact(e.operand(2)));
+        case Expr::Kind::binary:
+          if (e.node().binary != Binary::min && e.node().binary != Binary::max) return Expr();
+          return of_both(e.node().binary, exact(e.operand(0)), exact(e.operand(1)));
+        default:
+          return Expr();
+      }
+    });
+  }
+  Expr chosen(const Expr& e, const Expr& yes, const Expr& no) {
+    return yes && no ? select(truth(e.operand(0)), yes, no) : Expr();
+  }
+  static Expr of_both(Binary op, const Expr& x, const Expr& y) { return x && y ? binary(op, x, y) : Expr(); }
+  template <class F>
+  static Expr kept(std::unordered_map<const Expr::Node*, Expr>& known, const Expr& e, F&& made) {
+    if (const auto found = known.find(e.identity()); found != known.end()) return found->second;
+    const Expr narrow = made();
+    return known[e.identity()] = narrow;
+  }
+
+  std::unordered_map<const Expr::Node*, Expr> exact_, wrapped_;
+};
+
+// Whether an update is a number, or read where its number says: nothing is won by computing it first.
+bool is_at_hand(const Expr& update) {
+  if (update.kind() == Expr::Kind::constant) return true;
+  bool plain = update.kind() == Expr::Kind::load;
+  if (plain) visit_loads(update.operand(0), [&](const Expr&) { plain = false; });
+  return plain;
+}
+
 // Where one store's offsets and values are that another nest computes.
 struct Computed {
-  SlotId offsets, values;
+  SlotId offsets;
+  DType index;                   // of the offsets
+  std::optional<SlotId> values;  // none that are at hand
 };
 void compute_first(Nest& first, Store& s, const Updates& u, const Computed& slots, const Expr& spare) {
   const Expr here = variable(first.vars[0]), nowhere = spare ? spare : Expr(std::int64_t(-1));
   const DType dtype = s.value.dtype();
-  first.stores.push_back({slots.offsets, here, s.condition ? select(s.condition, s.offset, nowhere) : s.offset, {}});
-  first.stores.push_back({slots.values, here, update_of(s), {}});
-  s.offset = load(slots.offsets, DType::i64, here);
-  s.value = binary(u.combine, load(s.slot, dtype, s.offset), load(slots.values, dtype, here));
+  const Expr offset = s.condition ? select(s.condition, s.offset, nowhere) : s.offset;
+  first.stores.push_back({slots.offsets, here, slots.index == DType::i64 ? offset : narrow_index(offset), {}});
+  if (slots.values) first.stores.push_back({*slots.values, here, update_of(s), {}});
+  s.offset = load(slots.offsets, slots.index, here);
+  if (slots.index != DType::i64) s.offset = convert(DType::i64, s.offset);
+  s.value =
+      binary(u.combine, load(s.slot, dtype, s.offset), slots.values ? load(*slots.values, dtype, here) : update_of(s));
   if (s.condition) s.condition = spare ? Expr() : binary(Binary::ge, s.offset, Expr(std::int64_t(0)));
 }
 
@@ -71,6 +146,9 @@ Nest nest_over(const Nest& n, const std::vector<Loop>& loops, const std::map<std
   return result;
 }
 
+Expr narrow_index(const Expr& index) { return NarrowIndex().wrapped(index); }
+Expr narrow_truth(const Expr& condition) { return NarrowIndex().truth(condition); }
+
 bool go_by_vectors(const Updates& u) {
   constexpr std::int64_t few = 3;
   if (u.free.empty()) return false;
@@ -97,7 +175,13 @@ Block combined_updates(Function& function, const Target& target, const Nest& n, 
     return chunks.own.back();
   };
   std::vector<Computed> slots;
-  for (const Store& s : n.stores) slots.push_back({local(DType::i64), local(s.value.dtype())});
+  for (const Store& s : n.stores) {
+    const bool narrow = at_most(function.slots[s.slot].elements, std::numeric_limits<std::int32_t>::max()) &&
+                        narrow_index(s.offset) && (!spare || narrow_index(spare));
+    const DType index = narrow ? DType::i32 : DType::i64;
+    slots.push_back({local(index), index, {}});
+    if (!is_at_hand(update_of(s))) slots.back().values = local(s.value.dtype());
+  }
   const auto part = [&](const Dim& size) {
     const Loop within{function.vars++, size, last.stride};
     Nest now = nest_over(n, {within}, {{last.var, variable(chunks.var) * Expr(step) + variable(within.var)}}, false);

@@ -24,6 +24,11 @@ bool go_by_vectors(const Updates& u);
 // Whether updates go one by one and are so costly that they are computed by vectors first.
 bool are_computed_first(const Nest& n, const Updates& u);
 
+// A place in memory of fewer than 2^31 elements, as i32: twice as many fit a register. Nothing where a part of it may
+// need more. Linear in the nodes.
+Expr narrow_index(const Expr& index);
+Expr narrow_truth(const Expr& condition);  // the same of comparisons of such places, where they can be
+
 // A nest over these loops, its costly updates computed first. `spare`: a place that nobody reads, for updates that are
 // not to be made: nothing is asked of each then.
 Block combined_updates(Function& function, const Target& target, const Nest& n, const Updates& u,

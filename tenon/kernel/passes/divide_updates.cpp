@@ -131,7 +131,7 @@ class UpdateDivider {
     if (const auto l = column(u); l && estimate(l->size) * estimate(l->stride) * bytes(u) >= threads * run)
       p.columns = all / threads + count * found;
     if (has_owners(u)) p.owners = all / threads + count * looked_at;
-    const double elements = estimate(part_stride(u)), parts = estimate(part_count(longest(u).size, u));
+    const double elements = estimate(part_stride(u) * turns(u)), parts = estimate(part_count(longest(u).size, u));
     const double part_bytes = parts * elements * bytes(u);
     if (u.in_any_order && part_bytes <= most_bytes)
       p.parts = all / threads + parts * elements * (part_bytes > cached ? of_part_in_memory : of_part);
@@ -192,7 +192,10 @@ class UpdateDivider {
   // the chunk, how many they are, and how many have been taken.
   struct List {
     SlotId rows, owned, numbers, count, at;
-    static Expr number(SlotId slot, const Expr& at) { return load(slot, DType::i64, at); }
+    DType of_rows;
+    static Expr number(SlotId slot, const Expr& at = Expr(0)) { return load(slot, DType::i64, at); }
+    static Expr narrow(SlotId slot, const Expr& at) { return convert(DType::i64, load(slot, DType::i32, at)); }
+    Expr row_of(const Expr& at) const { return of_rows == DType::i32 ? narrow(rows, at) : number(rows, at); }
   };
 
   void by_owners(Nest n, const Updates& u, Block& to) {
@@ -201,11 +204,15 @@ class UpdateDivider {
         u.whole_rows ? taken_start(u, f_.slots[u.slot].dtype, f_.vars, to) : std::nullopt;
     if (are_computed_first(n, u)) store_first(n, u, to);
     const std::int64_t chunk = chunk_of(target_);
-    const auto local = [&](std::int64_t elements) {
-      f_.slots.push_back({DType::i64, elements, Slot::Place::local});
-      return static_cast<SlotId>(f_.slots.size() - 1);
+    Blocks owners{owner, threads_, 0, {}, {}, true, 1, {}};
+    const auto local = [&](DType dtype, std::int64_t elements) {
+      f_.slots.push_back({dtype, elements, Slot::Place::local});
+      owners.own.push_back(static_cast<SlotId>(f_.slots.size() - 1));
+      return owners.own.back();
     };
-    const List list{local(chunk), local(chunk), local(chunk), local(1), local(1)};
+    const DType of_rows = at_most(u.rows, std::numeric_limits<std::int32_t>::max()) ? DType::i32 : DType::i64;
+    const List list{local(of_rows, chunk), local(DType::i32, chunk), local(DType::i32, chunk),
+                    local(DType::i64, 1),  local(DType::i64, 1),     of_rows};
     const Dim all = u.updates();
     Blocks chunks{f_.vars++, floor_div(all, chunk), modulo(all, chunk), {}, {}, false, 1, {}};
     const auto part = [&](const Dim& size) {
@@ -216,7 +223,6 @@ class UpdateDivider {
     };
     chunks.body = part(chunk);
     if (chunks.rest != Dim(0)) chunks.tail = part(chunks.rest);
-    Blocks owners{owner, threads_, 0, {}, {}, true, 1, {list.rows, list.owned, list.numbers, list.count, list.at}};
     if (start) append(started(n, u, owner, *start), owners.body);
     owners.body.push_back(std::move(chunks));
     to.push_back(std::move(owners));
@@ -284,25 +290,32 @@ class UpdateDivider {
     const std::uint32_t var = f_.vars++, next = f_.vars++;
     Rewrite here;
     here.vars = by_number(u, first + variable(var));
-    const Expr row = here(u.row), group = binary(Binary::shift_right, row, Expr(owned_shift(u)));
+    const bool narrow = to.of_rows == DType::i32;
+    const Expr whole = here(u.row), narrowed = narrow ? narrow_index(whole) : whole,
+               row = narrowed ? narrowed : convert(DType::i32, whole);
+    const auto number = [&](std::int64_t value) { return constant_like(row, static_cast<double>(value)); };
+    const Expr group = binary(Binary::shift_right, row, number(owned_shift(u)));
     const bool power = (threads_ & (threads_ - 1)) == 0;
-    const Expr turn = power ? binary(Binary::and_, group, Expr(threads_ - 1)) : group % Expr(threads_);
-    Expr mine = binary(Binary::eq, turn, variable(owner));
-    if (of_update(n, u)) mine = binary(Binary::and_, mine, here(n.stores[0].condition));
+    const Expr turn = power ? binary(Binary::and_, group, number(threads_ - 1)) : group % number(threads_);
+    Expr mine = binary(Binary::eq, turn, narrow ? convert(DType::i32, variable(owner)) : variable(owner));
+    if (of_update(n, u)) {
+      const Expr made = here(n.stores[0].condition);
+      mine = binary(Binary::and_, mine, narrow ? narrow_truth(made) : made);
+    }
     Nest found{{var}, {some}, {}, true, n.where};
     found.stores.push_back({to.rows, variable(var), row, {}});
-    found.stores.push_back({to.owned, variable(var), convert(DType::i64, mine), {}});
-    const Expr count = List::number(to.count, Expr(0));
+    found.stores.push_back({to.owned, variable(var), convert(DType::i32, mine), {}});
+    const Expr count = List::number(to.count);
     Nest listed{{next}, {some}, {}, false, n.where};
-    listed.stores.push_back({to.numbers, count, variable(next), {}});
-    listed.stores.push_back({to.count, Expr(0), count + List::number(to.owned, variable(next)), {}});
+    listed.stores.push_back({to.numbers, count, convert(DType::i32, variable(next)), {}});
+    listed.stores.push_back({to.count, Expr(0), count + List::narrow(to.owned, variable(next)), {}});
     return {std::move(found), set(to.count, Expr(std::int64_t(0))), std::move(listed)};
   }
 
   Block take(const Nest& n, const Updates& u, const Expr& first, const List& from) {
-    const Expr at = List::number(from.at, Expr(0)), number = List::number(from.numbers, at);
+    const Expr at = List::number(from.at), number = List::narrow(from.numbers, at);
     Nest each = nest_over(n, by_stride(u.free), by_number(u, first + number), true);
-    Expr place = List::number(from.rows, number) * size(u.unit) + size(u.first);
+    Expr place = from.row_of(number) * size(u.unit) + size(u.first);
     for (const Loop& l : u.free) place = place + variable(l.var) * size(l.stride);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const Store& s : n.stores) least = std::min(least, without_constant(s.offset).second);
@@ -312,7 +325,7 @@ class UpdateDivider {
       s.value = binary(u.combine, load(s.slot, s.value.dtype(), s.offset), update_of(s));
       if (of_update(n, u)) s.condition = {};
     }
-    While all{{}, binary(Binary::lt, at, List::number(from.count, Expr(0))), {}};
+    While all{{}, binary(Binary::lt, at, List::number(from.count)), {}};
     all.body = {std::move(each), set(from.at, at + Expr(1))};
     return {set(from.at, Expr(std::int64_t(0))), std::move(all)};
   }
@@ -332,29 +345,48 @@ class UpdateDivider {
     return floor_div(updates + length - 1, length);
   }
 
+  // Copies that the updates of a part go to in turn, a power of two: one that meets what another has just stored waits
+  // for it, which they do often where there are few places.
+  std::int64_t turns(const Updates& u) const {
+    constexpr std::int64_t many = 4, least_each = 16, cached_bytes = 16 << 10;
+    const auto copies = static_cast<std::int64_t>(bytes(u)) * many;
+    const Dim updates = floor_div(u.updates(), most_parts(u));
+    const bool pays = u.free.empty() && at_most(u.elements, cached_bytes / copies) &&
+                      !at_most(updates, many * least_each * u.elements.try_value().value_or(0));
+    return pays ? many : 1;
+  }
+
   void in_parts(const Nest& n, const Updates& u, Block& to) {
     const Loop whole = longest(u);
     const DType dtype = f_.slots[u.slot].dtype;
-    f_.slots.push_back({dtype, room_for(f_, dtype, part_stride(u) * most_parts(u)), Slot::Place::arena});
+    const std::int64_t copies = turns(u);
+    const Dim part_elements = part_stride(u) * copies;
+    f_.slots.push_back({dtype, room_for(f_, dtype, part_elements * most_parts(u)), Slot::Place::arena});
     const auto parts = static_cast<SlotId>(f_.slots.size() - 1);
     const auto part = [&](const Expr& number, const Loop& within, const auto& vars) {
-      const Expr begin = number * size(part_stride(u));
+      const Expr begin = number * size(part_elements);
       const std::uint32_t cleared = f_.vars++;
       const Expr place = begin + variable(cleared);
       // The spare element, too: updates that are not made read what is there.
-      Block body{Nest{{cleared}, {u.elements + 1}, {{parts, place, identity_of(u.combine, dtype), {}}}, true, n.where}};
+      const Dim all = part_stride(u) * (copies - 1) + u.elements + 1;
+      Block body{Nest{{cleared}, {all}, {{parts, place, identity_of(u.combine, dtype), {}}}, true, n.where}};
       const Updates now = renamed(u, whole.var, within);
       Nest nest = nest_over(n, loops_of(now), vars, false);
+      Expr copy = begin;
+      if (copies > 1) {
+        const Expr turn = binary(Binary::and_, variable(loops_of(now).back().var), Expr(copies - 1));
+        copy = begin + turn * size(part_stride(u));
+      }
       for (Store& s : nest.stores) {
         s.slot = parts;
-        s.offset = begin + (s.offset - size(u.first));
+        s.offset = copy + (s.offset - size(u.first));
         s.value = binary(u.combine, load(parts, dtype, s.offset), update_of(s));
       }
       append(combined_updates(f_, target_, nest, now, loops_of(now), begin + size(u.elements)), body);
       return body;
     };
     to.push_back(divided(whole, divide_up(whole.size, most_parts(u)), part));
-    combine(n, u, parts, part_count(whole.size, u), to);
+    combine(n, u, parts, part_count(whole.size, u) * copies, to);
   }
 
   void combine(const Nest& n, const Updates& u, SlotId parts, const Dim& count, Block& to) {
