@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cli/program_file.h"
+#include "tenon/base/settings.h"
 #include "tenon/compile/pipeline.h"
 #include "tenon/compile/target.h"
 #include "tenon/kernel/parse.h"
@@ -29,9 +30,16 @@ void add_donated(const std::string& text, std::uint32_t arguments, kernel::Donat
               "Write to=from, by their numbers: argument `to` may have the memory of argument `from`.", Source());
 }
 
+// With a first-level cache that is the same on all machines, and so is what is printed.
+kernel::Target printed_target() {
+  kernel::Target machine = target();
+  if (!blocks_are_small()) machine.cache_bytes = kernel::Target{}.cache_bytes;
+  return machine;
+}
+
 kernel::Function through(const std::vector<std::string>& names, kernel::Function function,
                          const kernel::Donated& donated) {
-  const std::vector<kernel::Pass> passes = kernel_passes(target(), donated);
+  const std::vector<kernel::Pass> passes = kernel_passes(printed_target(), donated);
   for (const std::string& name : names) {
     const auto found = std::ranges::find(passes, name, &kernel::Pass::name);
     if (found == passes.end()) {

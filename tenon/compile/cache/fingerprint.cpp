@@ -34,7 +34,7 @@ void add_processor(Hasher& h) {
 
 Hash128 lasting_part() {
   Hasher h;
-  h(source_hash())(last_cache_bytes());
+  h(source_hash())(first_cache_bytes())(last_cache_bytes());
   add_processor(h);
   for (const char* name : {"TENON_CPU", "TENON_UNITS", "TENON_BLOCKS", "TENON_PASSES"}) h(setting(name).value_or(""));
   return h.finish();

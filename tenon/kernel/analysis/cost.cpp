@@ -4,6 +4,7 @@
 
 #include "tenon/kernel/analysis/instructions.h"
 #include "tenon/kernel/analysis/seen.h"
+#include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
 namespace {
@@ -17,6 +18,13 @@ double of_expr(const Expr& e, Seen& seen) {
   for (const auto& operand : e.node().operands)
     if (operand) sum += of_expr(Expr(operand), seen);
   return sum;
+}
+
+void add_instructions(std::span<const Statement> statements, Instructions& to) {
+  for (const Statement& s : statements) {
+    for_each_expression(s, [&](const Expr& e) { to.add(e); });
+    for_each_block(s, [&](const Block& inside) { add_instructions(inside, to); });
+  }
 }
 
 double of_block(const Block& block) {
@@ -60,6 +68,12 @@ double nanoseconds(const Statement& s) {
 double nanoseconds(const Expr& e) {
   Seen seen;
   return of_expr(e, seen);
+}
+
+double instructions_in(std::span<const Statement> statements) {
+  Instructions all;
+  add_instructions(statements, all);
+  return all.number();
 }
 
 bool is_long_calls(const Block& block) {

@@ -6,12 +6,10 @@
 #include <functional>
 #include <limits>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "tenon/base/error.h"
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/kernel/analysis/instructions.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/kernel/passes/row_groups.h"
 
@@ -472,17 +470,7 @@ class Divider {
 
   // Whether code is compiled once for all blocks, the last of which has fewer rows. Else it is compiled twice, and the
   // loops of whole blocks have a number of rows that is known.
-  bool is_long(const RowGroup& group) const {
-    Instructions all;
-    add_instructions(group.members, all);
-    return all.number() > target_.long_rows;
-  }
-  static void add_instructions(std::span<const Statement> statements, Instructions& to) {
-    for (const Statement& s : statements) {
-      for_each_expression(s, [&](const Expr& e) { to.add(e); });
-      for_each_block(s, [&](const Block& inside) { add_instructions(inside, to); });
-    }
-  }
+  bool is_long(const RowGroup& group) const { return instructions_in(group.members) > target_.long_rows; }
   // `grain`: of threads; nothing where one does it all.
   void divide(RowGroup group, std::int64_t step, std::optional<Dim> grain, Block& result) {
     const bool fork = grain.has_value();

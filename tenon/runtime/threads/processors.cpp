@@ -57,14 +57,18 @@ std::optional<double> cgroup_quota() {
   return least;
 }
 
-}  // namespace
-
-std::int64_t last_cache_bytes() {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+// Of the first processor's cache with this number.
+std::int64_t cache_bytes(int number, std::int64_t otherwise) {
+  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", number));
   std::int64_t kilobytes = 0;
   char unit = 0;
-  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : 32 << 20;
+  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : otherwise;
 }
+
+}  // namespace
+
+std::int64_t first_cache_bytes() { return cache_bytes(0, 48 << 10); }
+std::int64_t last_cache_bytes() { return cache_bytes(3, 32 << 20); }
 
 int available_processors() {
   int count = processors_in_mask();
