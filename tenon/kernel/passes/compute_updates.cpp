@@ -40,10 +40,12 @@ class NarrowIndex {
   // A truth of comparisons, as one of narrow numbers where it can be.
   Expr truth(const Expr& e) {
     if (e.kind() != Expr::Kind::binary) return e;
-    const Expr x = e.operand(0), y = e.operand(1);
-    if (x.dtype() == DType::bool_) return binary(e.node().binary, truth(x), truth(y));
-    const Expr narrow = x.dtype() == DType::i64 ? of_both(e.node().binary, exact(x), exact(y)) : Expr();
-    return narrow ? narrow : e;
+    return kept(truths_, e, [&] {
+      const Expr x = e.operand(0), y = e.operand(1);
+      if (x.dtype() == DType::bool_) return binary(e.node().binary, truth(x), truth(y));
+      const Expr narrow = x.dtype() == DType::i64 ? of_both(e.node().binary, exact(x), exact(y)) : Expr();
+      return narrow ? narrow : e;
+    });
   }
 
  private:
@@ -78,7 +80,7 @@ class NarrowIndex {
     return known[e.identity()] = narrow;
   }
 
-  std::unordered_map<const Expr::Node*, Expr> exact_, wrapped_;
+  std::unordered_map<const Expr::Node*, Expr> exact_, wrapped_, truths_;
 };
 
 // Whether an update is a number, or read where its number says: nothing is won by computing it first.
