@@ -131,19 +131,24 @@ Real small_cos(Real x) {
   return fma(z * z, q, fma(z, -0.5, 1.0));
 }
 
+// Of any size: of f64 by the runtime, which reduces angles further than the C library does.
+Real sin_of_any(Real x) { return by_library(x.f32() ? "sin" : "tenon_sin", {x}); }
+Real cos_of_any(Real x) { return by_library(x.f32() ? "cos" : "tenon_cos", {x}); }
+Real tan_of_any(Real x) { return by_library(x.f32() ? "tan" : "tenon_tan", {x}); }
+
 constexpr double small_limit = 1.2;
 double reach_of(bool f32) { return f32 ? 1e5 : 1e8; }
 
 // Without reduction where arguments are small: by their range, or, for scalars, by a branch. Where they are beyond its
-// reach, or the processor lacks the fused multiply-add that makes its steps exact: by the C library.
+// reach, or the processor lacks the fused multiply-add that makes its steps exact: one by one.
 Reals by_size(Real x, const Range& range, llvm::function_ref<Reals()> small, llvm::function_ref<Reals()> reduced,
-              llvm::function_ref<Reals()> library) {
+              llvm::function_ref<Reals()> any) {
   Builder& b = *x.b;
   const auto beyond = [&](double limit) { return b.CreateFCmpUGE(abs(x).v, x.like(limit).v); };
   const double reach = reach_of(x.f32());
   const auto larger = [&]() -> Reals {
-    if (!has_feature(b, "+fma")) return library();
-    return range.within(reach) ? reduced() : unless(b, beyond(reach), reduced, library);
+    if (!has_feature(b, "+fma")) return any();
+    return range.within(reach) ? reduced() : unless(b, beyond(reach), reduced, any);
   };
   if (range.within(small_limit)) return small();
   return x.type()->isVectorTy() ? larger() : unless(b, beyond(small_limit), small, larger);
@@ -157,18 +162,28 @@ Real asin_tail(Real s, Real z) {
                      0x1.6e89f6f299175p-6, 0x1.1c6bbd6b493c1p-6, 0x1.c700494c6e2a6p-7, 0x1.8eb3c5d9dd536p-7,
                      0x1.ac491571da28cp-8, 0x1.3fa704946a91bp-6, -0x1.0960ccfa70563p-6, 0x1.05486e97d87cfp-5});
 }
+// n / d, and of f64 what its rounding leaves out.
+Angle quotient_of(Real n, Real d, llvm::function_ref<Real(Real)> lost) {
+  if (n.f32()) return {n / d, n.like(0)};
+  const Real inverse = 1.0 / d, q = n * inverse;
+  return {q, (fma(-q, d, n) + lost(q)) * inverse};
+}
 // atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
 Angle atan_of_quotient(Real n, Real d) {
   llvm::Value* far = n > d * 0x1.a827999fcef32p-2;
-  const Real t = choose(far, n - d, n) / choose(far, n + d, d), z = t * t;
+  const Real difference = n - d, sum = n + d, zero = n.like(0);
+  const auto lost = [&](Real q) {  // of the difference and the sum
+    return choose(far, (n - (difference + d)) - q * (n - (sum - d)), zero);
+  };
+  const auto [t, rest] = quotient_of(choose(far, difference, n), choose(far, sum, d), lost);
+  const Real z = t * t;
   const Real tail =
       t * z *
       polynomial(z, {-0x1.55554ap-2, 0x1.999196p-3, -0x1.23b4f2p-3, 0x1.b1e82p-4, -0x1.f1d3d2p-5},
                  {-0x1.5555555555320p-2, 0x1.9999999949f41p-3, -0x1.249249059213ap-3, 0x1.c71c65d1d8828p-4,
                   -0x1.745bc31855562p-4, 0x1.3afc30d5f75f3p-4, -0x1.1004f1697983ep-4, 0x1.d251bb66ba242p-5,
                   -0x1.650d142979045p-5, 0x1.5c31c77d15c53p-6});
-  const Real zero = n.like(0);
-  return {choose(far, n.like(high_of(n, 0.5)), zero), t + (tail + choose(far, n.like(low_of(n, 0.5)), zero))};
+  return {choose(far, n.like(high_of(n, 0.5)), zero), t + (tail + (choose(far, n.like(low_of(n, 0.5)), zero) + rest))};
 }
 // unit·π/2 minus the angle.
 Angle complement(Angle a, double unit) { return {high_of(a.high, unit) - a.high, low_of(a.high, unit) - a.low}; }
@@ -188,12 +203,12 @@ Real sin_of(Real x, const Range& range) {
   const bool zero = range.negative_zero;
   return by_size(
       x, range, [&] { return Reals{sin_of_reduced(x, zero)}; }, [&] { return Reals{near_sin(x, zero)}; },
-      [&] { return Reals{by_library("sin", {x})}; })[0];
+      [&] { return Reals{sin_of_any(x)}; })[0];
 }
 Real cos_of(Real x, const Range& range) {
   return by_size(
       x, range, [&] { return Reals{small_cos(x)}; }, [&] { return Reals{near_cos(x)}; },
-      [&] { return Reals{by_library("cos", {x})}; })[0];
+      [&] { return Reals{cos_of_any(x)}; })[0];
 }
 std::pair<Real, Real> sin_cos_of(Real x, const Range& range) {
   const bool zero = range.negative_zero;
@@ -203,14 +218,14 @@ std::pair<Real, Real> sin_cos_of(Real x, const Range& range) {
   };
   const Reals both = by_size(
       x, range, [&] { return Reals{sin_of_reduced(x, zero), small_cos(x)}; }, reduced,
-      [&] { return Reals{by_library("sin", {x}), by_library("cos", {x})}; });
+      [&] { return Reals{sin_of_any(x), cos_of_any(x)}; });
   return {both[0], both[1]};
 }
 Real tan_of(Real x, const Range& range) {
-  if (!has_feature(*x.b, "+fma")) return by_library("tan", {x});
+  if (!has_feature(*x.b, "+fma")) return tan_of_any(x);
   if (range.within(reach_of(x.f32()))) return near_tan(x);
   const auto beyond = x.b->CreateFCmpUGE(abs(x).v, x.like(x.f32() ? 1e5 : 1e8).v);
-  return unless(*x.b, beyond, [&] { return Reals{near_tan(x)}; }, [&] { return Reals{by_library("tan", {x})}; })[0];
+  return unless(*x.b, beyond, [&] { return Reals{near_tan(x)}; }, [&] { return Reals{tan_of_any(x)}; })[0];
 }
 
 // Beyond 1/2: π/2 - 2 asin sqrt((1 - |x|) / 2).
