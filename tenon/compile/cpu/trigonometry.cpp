@@ -165,8 +165,8 @@ Real asin_tail(Real s, Real z) {
 // n / d, and of f64 what its rounding leaves out.
 Angle quotient_of(Real n, Real d, llvm::function_ref<Real(Real)> lost) {
   if (n.f32()) return {n / d, n.like(0)};
-  const Real inverse = 1.0 / d, q = n * inverse;
-  return {q, (fma(-q, d, n) + lost(q)) * inverse};
+  const Real inverse = 1.0 / d, q = n * inverse, rest = (fma(-q, d, n) + lost(q)) * inverse;
+  return {q, choose(n.b->CreateFCmpORD(rest.v, rest.v), rest, n.like(0))};  // d may be infinite
 }
 // atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
 Angle atan_of_quotient(Real n, Real d) {
