@@ -264,8 +264,8 @@ Real atan2_of(Real y, Real x) {
   Real n = choose(steep, q, p), d = choose(steep, p, q);
   // Where sums would overflow, or what is one by them or a difference be subnormal.
   llvm::Value *huge = d > (x.f32() ? 0x1p100 : 0x1p1000), *tiny = d < (x.f32() ? 0x1p-60 : 0x1p-900);
-  const Real factor = choose(huge, x.like(x.f32() ? 0x1p-60 : 0x1p-900),
-                             choose(tiny, x.like(x.f32() ? 0x1p60 : 0x1p900), x.like(1)));
+  const Real factor =
+      choose(huge, x.like(x.f32() ? 0x1p-60 : 0x1p-900), choose(tiny, x.like(x.f32() ? 0x1p60 : 0x1p900), x.like(1)));
   n = n * factor;
   d = d * factor;
   n = choose(same, x.like(1), n);
