@@ -19,9 +19,7 @@ struct Target {
   std::int64_t product_bytes = 512 * 1024;  // what it may have for products of matrices: part of a second-level cache
   std::int64_t vector_bytes = 64;           // of the widest register: a row's part that a thread is given has as many
   std::int64_t shortest_run = 2048;         // bytes: shorter pieces of a stacked array defeat prefetching
-
-  // Instructions of a block of rows that are compiled once for all blocks, and not once more for the last.
-  double long_rows = 1500;
+  double long_rows = 1500;                  // instructions: code of more is compiled once, not once more for the last
 
   bool in_registers(const Dim& elements) const { return elements.known() && elements.value() <= register_elements; }
 };

@@ -24,7 +24,7 @@ bool are_costly(const Nest& n) {
 
 class NarrowIndex {
  public:
-  // Sums and products wrap on the way: what they come to fits.
+  // Sums and products wrap on the way: what they come to fits. Nothing where a part may need more.
   Expr wrapped(const Expr& e) {
     if (const Expr same = exact(e)) return same;
     if (e.kind() == Expr::Kind::variable) return convert(DType::i32, e);
@@ -101,10 +101,9 @@ void compute_first(Nest& first, Store& s, const Updates& u, const Computed& slot
   const Expr here = variable(first.vars[0]), nowhere = spare ? spare : Expr(std::int64_t(-1));
   const DType dtype = s.value.dtype();
   const Expr offset = s.condition ? select(s.condition, s.offset, nowhere) : s.offset;
-  first.stores.push_back({slots.offsets, here, slots.index == DType::i64 ? offset : narrow_index(offset), {}});
+  first.stores.push_back({slots.offsets, here, slots.index == DType::i32 ? narrow_index(offset) : offset, {}});
   if (slots.values) first.stores.push_back({*slots.values, here, update_of(s), {}});
-  s.offset = load(slots.offsets, slots.index, here);
-  if (slots.index != DType::i64) s.offset = convert(DType::i64, s.offset);
+  s.offset = convert(DType::i64, load(slots.offsets, slots.index, here));
   s.value =
       binary(u.combine, load(s.slot, dtype, s.offset), slots.values ? load(*slots.values, dtype, here) : update_of(s));
   if (s.condition) s.condition = spare ? Expr() : binary(Binary::ge, s.offset, Expr(std::int64_t(0)));
@@ -148,7 +147,13 @@ Nest nest_over(const Nest& n, const std::vector<Loop>& loops, const std::map<std
   return result;
 }
 
-Expr narrow_index(const Expr& index) { return NarrowIndex().wrapped(index); }
+DType index_dtype(const Dim& places) {
+  return at_most(places, std::numeric_limits<std::int32_t>::max()) ? DType::i32 : DType::i64;
+}
+Expr narrow_index(const Expr& index) {
+  const Expr narrow = NarrowIndex().wrapped(index);
+  return narrow ? narrow : convert(DType::i32, index);
+}
 Expr narrow_truth(const Expr& condition) { return NarrowIndex().truth(condition); }
 
 bool go_by_vectors(const Updates& u) {
@@ -178,9 +183,7 @@ Block combined_updates(Function& function, const Target& target, const Nest& n, 
   };
   std::vector<Computed> slots;
   for (const Store& s : n.stores) {
-    const bool narrow = at_most(function.slots[s.slot].elements, std::numeric_limits<std::int32_t>::max()) &&
-                        narrow_index(s.offset) && (!spare || narrow_index(spare));
-    const DType index = narrow ? DType::i32 : DType::i64;
+    const DType index = index_dtype(function.slots[s.slot].elements);
     slots.push_back({local(index), index, {}});
     if (!is_at_hand(update_of(s))) slots.back().values = local(s.value.dtype());
   }

@@ -24,8 +24,9 @@ bool go_by_vectors(const Updates& u);
 // Whether updates go one by one and are so costly that they are computed by vectors first.
 bool are_computed_first(const Nest& n, const Updates& u);
 
-// A place in memory of fewer than 2^31 elements, as i32: twice as many fit a register. Nothing where a part of it may
-// need more. Linear in the nodes.
+// Of places among so many: i32 where that holds them, of which twice as many fit a register, else i64.
+DType index_dtype(const Dim& places);
+// A place that an i32 holds, as one: computed so where each part of it can be. Linear in the nodes.
 Expr narrow_index(const Expr& index);
 Expr narrow_truth(const Expr& condition);  // the same of comparisons of such places, where they can be
 

@@ -192,11 +192,11 @@ class UpdateDivider {
   // the chunk, how many they are, and how many have been taken.
   struct List {
     SlotId rows, owned, numbers, count, at;
-    DType of_rows;
-    static Expr number(SlotId slot, const Expr& at = Expr(0)) { return load(slot, DType::i64, at); }
-    static Expr narrow(SlotId slot, const Expr& at) { return convert(DType::i64, load(slot, DType::i32, at)); }
-    Expr row_of(const Expr& at) const { return of_rows == DType::i32 ? narrow(rows, at) : number(rows, at); }
   };
+  // An element of one of these, whatever integer it is kept as.
+  Expr number(SlotId slot, const Expr& at = Expr(0)) const {
+    return convert(DType::i64, load(slot, f_.slots[slot].dtype, at));
+  }
 
   void by_owners(Nest n, const Updates& u, Block& to) {
     const std::uint32_t owner = f_.vars++;
@@ -210,9 +210,8 @@ class UpdateDivider {
       owners.own.push_back(static_cast<SlotId>(f_.slots.size() - 1));
       return owners.own.back();
     };
-    const DType of_rows = at_most(u.rows, std::numeric_limits<std::int32_t>::max()) ? DType::i32 : DType::i64;
-    const List list{local(of_rows, chunk), local(DType::i32, chunk), local(DType::i32, chunk),
-                    local(DType::i64, 1),  local(DType::i64, 1),     of_rows};
+    const List list{local(index_dtype(u.rows), chunk), local(DType::i32, chunk), local(DType::i32, chunk),
+                    local(DType::i64, 1), local(DType::i64, 1)};
     const Dim all = u.updates();
     Blocks chunks{f_.vars++, floor_div(all, chunk), modulo(all, chunk), {}, {}, false, 1, {}};
     const auto part = [&](const Dim& size) {
@@ -290,14 +289,13 @@ class UpdateDivider {
     const std::uint32_t var = f_.vars++, next = f_.vars++;
     Rewrite here;
     here.vars = by_number(u, first + variable(var));
-    const bool narrow = to.of_rows == DType::i32;
-    const Expr whole = here(u.row), narrowed = narrow ? narrow_index(whole) : whole,
-               row = narrowed ? narrowed : convert(DType::i32, whole);
-    const auto number = [&](std::int64_t value) { return constant_like(row, static_cast<double>(value)); };
-    const Expr group = binary(Binary::shift_right, row, number(owned_shift(u)));
+    const bool narrow = f_.slots[to.rows].dtype == DType::i32;
+    const Expr row = narrow ? narrow_index(here(u.row)) : here(u.row);
+    const auto like_row = [&](std::int64_t value) { return constant_like(row, static_cast<double>(value)); };
+    const Expr group = binary(Binary::shift_right, row, like_row(owned_shift(u)));
     const bool power = (threads_ & (threads_ - 1)) == 0;
-    const Expr turn = power ? binary(Binary::and_, group, number(threads_ - 1)) : group % number(threads_);
-    Expr mine = binary(Binary::eq, turn, narrow ? convert(DType::i32, variable(owner)) : variable(owner));
+    const Expr turn = power ? binary(Binary::and_, group, like_row(threads_ - 1)) : group % like_row(threads_);
+    Expr mine = binary(Binary::eq, turn, convert(row.dtype(), variable(owner)));
     if (of_update(n, u)) {
       const Expr made = here(n.stores[0].condition);
       mine = binary(Binary::and_, mine, narrow ? narrow_truth(made) : made);
@@ -305,17 +303,17 @@ class UpdateDivider {
     Nest found{{var}, {some}, {}, true, n.where};
     found.stores.push_back({to.rows, variable(var), row, {}});
     found.stores.push_back({to.owned, variable(var), convert(DType::i32, mine), {}});
-    const Expr count = List::number(to.count);
+    const Expr count = number(to.count);
     Nest listed{{next}, {some}, {}, false, n.where};
     listed.stores.push_back({to.numbers, count, convert(DType::i32, variable(next)), {}});
-    listed.stores.push_back({to.count, Expr(0), count + List::narrow(to.owned, variable(next)), {}});
+    listed.stores.push_back({to.count, Expr(0), count + number(to.owned, variable(next)), {}});
     return {std::move(found), set(to.count, Expr(std::int64_t(0))), std::move(listed)};
   }
 
   Block take(const Nest& n, const Updates& u, const Expr& first, const List& from) {
-    const Expr at = List::number(from.at), number = List::narrow(from.numbers, at);
-    Nest each = nest_over(n, by_stride(u.free), by_number(u, first + number), true);
-    Expr place = from.row_of(number) * size(u.unit) + size(u.first);
+    const Expr at = number(from.at), taken = number(from.numbers, at);
+    Nest each = nest_over(n, by_stride(u.free), by_number(u, first + taken), true);
+    Expr place = number(from.rows, taken) * size(u.unit) + size(u.first);
     for (const Loop& l : u.free) place = place + variable(l.var) * size(l.stride);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const Store& s : n.stores) least = std::min(least, without_constant(s.offset).second);
@@ -325,7 +323,7 @@ class UpdateDivider {
       s.value = binary(u.combine, load(s.slot, s.value.dtype(), s.offset), update_of(s));
       if (of_update(n, u)) s.condition = {};
     }
-    While all{{}, binary(Binary::lt, at, List::number(from.count)), {}};
+    While all{{}, binary(Binary::lt, at, number(from.count)), {}};
     all.body = {std::move(each), set(from.at, at + Expr(1))};
     return {set(from.at, Expr(std::int64_t(0))), std::move(all)};
   }
