@@ -331,13 +331,28 @@ def test_functions_of_matrices_of_far_numbers(dtype):
     for got in (*forms(slinalg.logm, a), *(np.stack([slinalg.logm(x) for x in a]),)):
         got = np.asarray(got)
         assert got.dtype == whole and np.allclose(np.diagonal(got, 0, -2, -1), values, 2e-6 if far < 100 else 1e-14, 0)
-        assert np.isclose(got[2, 0, 1], 2 * logs / large, 1e-3 if far < 100 else 1e-12, 0) and not got[:, 1, 0].any()
+        assert np.isclose(got[2, 0, 1], 2 * logs / large, 2e-6 if far < 100 else 1e-14, 0) and not got[:, 1, 0].any()
     roots = np.sqrt(np.diagonal(a, 0, -2, -1).astype(whole))
     for got in forms(linalg.sqrtm, a):
         assert np.allclose(np.diagonal(got, 0, -2, -1), roots, 1e-6 if far < 100 else 1e-15, 0)
         assert np.isclose(np.asarray(got)[2, 0, 1], 1 / np.sqrt(large), 1e-6 if far < 100 else 1e-14, 0)
     made = slinalg.funm(a[0], tnp.sqrt)
     assert np.allclose(np.diagonal(made), roots[0], 1e-6 if far < 100 else 1e-15, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("apart", [0, 1e-7, 1e-3, 0.5, 1e6])
+def test_logm_of_two_eigenvalues_is_their_divided_difference(apart, dtype):
+    a = np.exp(1j * np.linspace(-np.pi, np.pi, 13)[1:])  # the last on the cut
+    t = np.zeros((2, 12, 2, 2), dtype)
+    t[..., 0, 0], t[..., 1, 1] = a, (a * (1 + apart), np.conj(a) * (1 + apart))  # the second pair on two sides of it
+    t[..., 0, 1] = 1 - 2j
+    first, last, beside = (t[..., i, j].astype(np.clongdouble) for i, j in ((0, 0), (1, 1), (0, 1)))
+    same = first == last
+    wanted = beside * np.where(same, 1 / first, (np.log(last) - np.log(first)) / np.where(same, 1, last - first))
+    off = abs(np.asarray(slinalg.logm(t))[..., 0, 1] / wanted - 1)
+    near = np.finfo(np.clongdouble).eps / np.where(same, 1, abs(last - first))  # what the reference itself loses
+    assert (off < 8 * np.finfo(dtype).eps + 4 * near).all()
 
 
 def test_batches_of_complex_forms_and_companions():

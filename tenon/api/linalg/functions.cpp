@@ -9,6 +9,7 @@
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
+#include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
@@ -205,8 +206,19 @@ LogForm log_form(const Array& a) {
   return {principal_form(where(as_matrix(near), off, a)), near};
 }
 
+// What log has next to the diagonal: t there by the divided difference of log at the two numbers beside it. Where they
+// are close that is of atanh, and of how often log of the one less log of the other turns (Higham 2008, section 11.6).
+Array beside_diagonal_of_log(const Array& t, const Array& values, const Array& logs) {
+  const Array a = expand_dims(values, -1), b = expand_dims(values, -2), apart = b - a;
+  const Array turn = expand_dims(logs, -2) - expand_dims(logs, -1);
+  const Array turns = ceil((imag(turn) - special::pi) / (2 * special::pi)) * special::pi;
+  const Array close = 2.0 * (atanh(apart / (b + a)) + complex(zeros_like(turns), turns));
+  const Array of_log = where(abs(apart) > abs(a + b) / 2.0, turn, close);
+  return where(apart == 0.0, t / a, t * (of_log / apart));
+}
+
 // log of upper triangular matrices, given as they are or, where they are `near` 1, less that: of square roots, as many
-// as bring a matrix near 1. The diagonal is that of logarithms of numbers.
+// as bring a matrix near 1. The diagonal is that of logarithms of numbers, and what is next to it of their differences.
 Array triangular_log(const Array& given, const Array& near) {
   const Array unit = matrices::unit_like(given), none = zeros_like(given);
   const Array t = where(as_matrix(near), given + unit, given), values = matrices::diagonal(t);
@@ -229,7 +241,9 @@ Array triangular_log(const Array& given, const Array& near) {
   for (const auto& [at, weight] : nodes_of_log)
     made = made + weight * triangular_solve(unit + at * y, y, {.left_side = true});
   made = made * convert(as_matrix(pow(2.f, convert(count, real_part_of(given.dtype())))), given.dtype());
-  made = where(matrices::on_diagonal(t) & !as_given, expand_dims(log(values), -1), made);
+  const Array logs = log(values), beside = matrices::column_index(t) == matrices::row_index(t) + 1;
+  made = where(beside & !as_given, beside_diagonal_of_log(t, values, logs), made);
+  made = where(matrices::on_diagonal(t) & !as_given, expand_dims(logs, -1), made);
   return where(as_matrix(singular), convert(special::nan, t.dtype()), made);
 }
 
