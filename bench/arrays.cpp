@@ -1,25 +1,11 @@
 // Elementwise chains and row reductions, forward and gradient of the sum of squares; the cases of
 // limits/elementwise.cpp.
+#include "bench/filled.h"
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 
 namespace tn = tenon;
 using tn::Array;
-
-// The same hash as the limits' inputs, between lo and hi.
-Array filled(std::vector<std::int64_t> shape, std::uint32_t seed, float lo, float hi) {
-  std::int64_t n = 1;
-  for (auto d : shape) n *= d;
-  std::vector<float> values(static_cast<std::size_t>(n));
-  for (std::uint32_t i = 0; i < values.size(); ++i) {
-    std::uint32_t h = (i + seed * 0x9E3779B9u) * 0x85EBCA6Bu;
-    h ^= h >> 13;
-    h *= 0xC2B2AE35u;
-    h ^= h >> 16;
-    values[i] = lo + (hi - lo) * static_cast<float>(h >> 8) * 0x1p-24f;
-  }
-  return tn::array<float>(values, shape);
-}
 
 std::string only;  // measured are cases whose name has this in it
 
@@ -37,7 +23,7 @@ void measure(const std::string& name, F f, const Args&... args) {
 int main(int argc, char** argv) {
   if (argc > 1) only = argv[1];
   for (const auto& [n, size] : {std::pair{5000000L, "5 M"}, {100000L, "100 k"}}) {
-    const Array x = filled({n}, 1, -2, 2), y = filled({n}, 2, -2, 2), z = filled({n}, 3, -2, 2);
+    const Array x = bench::filled({n}, 1, -2, 2), y = bench::filled({n}, 2, -2, 2), z = bench::filled({n}, 3, -2, 2);
     measure(
         std::string("gelu*y+tanh, ") + size,
         [](Array x, Array y, Array z) {
@@ -56,13 +42,13 @@ int main(int argc, char** argv) {
        {std::pair{std::vector<std::int64_t>{256, 256, 256}, "256^3"}, {std::vector<std::int64_t>{98, 1024}, "100 k"}})
     measure(
         std::string("sum of squared differences, ") + size, [](Array x, Array y) { return tn::sum(tn::square(x - y)); },
-        filled(shape, 1, 0, .01f), filled(shape, 2, 0, .01f));
+        bench::filled(shape, 1, 0, .01f), bench::filled(shape, 2, 0, .01f));
   // Along rows that stay in the first-level cache, along rows that fit none, and down columns.
   for (const auto& [rows, columns, axis, size] : {std::tuple{4096L, 1024L, 1L, "[4096,1024]"},
                                                   {98L, 1024L, 1L, "[98,1024]"},
                                                   {16L, 1L << 20, 1L, "[16,2^20]"},
                                                   {1024L, 4096L, 0L, "down [1024,4096]"}}) {
-    const Array x = filled({rows, columns}, 1, -2, 2);
+    const Array x = bench::filled({rows, columns}, 1, -2, 2);
     const tn::Axes along(axis);
     measure(std::string("row softmax, ") + size, [=](Array x) { return tn::softmax(x, along); }, x);
     measure(

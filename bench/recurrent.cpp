@@ -1,5 +1,5 @@
-// Recurrent cases: a GRU's training step, a scan whose stacked output is reduced, and what users write in the step or
-// in two loops, beside what they would write for speed.
+// Recurrent cases: a GRU's training step, and what users write in the step or in two loops, beside what they would
+// write for speed.
 #include <algorithm>
 #include <cmath>
 
@@ -112,18 +112,4 @@ int main() {
   auto first = fast(p, xs, ys);
   bench::emit("GRU step, H64 D8 T100 B32", "trace and compile", (bench::now() - start) * 1e3, "ms");
   bench::emit("GRU step, H64 D8 T100 B32", "step", bench::median_seconds(fast, p, xs, ys) * 1e3, "ms");
-
-  const Array x = wave({1000, 32, 128}, 1.7f, 0), y = wave({1000, 32, 128}, 1.7f, 1);
-  auto loss = [](const Array& xs, const Array& ys) {
-    auto cell = [](const Array& c, const Array& x) {
-      const Array next = tn::sin(c + x);
-      return std::pair(next, next);
-    };
-    return tn::mean(tn::square(ys - tn::scan(cell, tn::zeros({32, 128}), xs).second));
-  };
-  const auto forward = tn::jit(loss);
-  const auto both = tn::jit(tn::value_and_grad(loss));
-  const std::string name = "scan of sin(c+x), T1000 B32 D128, stacked, reduced";
-  bench::emit(name, "forward", bench::median_seconds(forward, x, y) * 1e3, "ms");
-  bench::emit(name, "value and gradient", bench::median_seconds(both, x, y) * 1e3, "ms");
 }

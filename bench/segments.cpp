@@ -2,6 +2,7 @@
 // a graph's edges by node, and a histogram.
 #include <algorithm>
 
+#include "bench/filled.h"
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 
@@ -10,40 +11,18 @@ using tn::Array;
 
 namespace {
 
-// What bench/limits/limits.h fills arrays with.
-std::uint32_t mixed(std::uint32_t h) {
-  h *= 0x85EBCA6Bu;
-  h ^= h >> 13;
-  h *= 0xC2B2AE35u;
-  return h ^ h >> 16;
-}
 std::vector<std::int32_t> drawn(std::int64_t n, std::uint32_t seed, std::uint32_t below) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<std::int32_t>(mixed(static_cast<std::uint32_t>(i) + seed * 0x9E3779B9u) % below);
+    ids[i] = static_cast<std::int32_t>(bench::mixed(static_cast<std::uint32_t>(i) + seed * 0x9E3779B9u) % below);
   return ids;
-}
-Array values(std::int64_t n, std::uint32_t seed, const tn::Shape& shape) {
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < v.size(); ++i)
-    v[i] = -1 + 2 * static_cast<float>(mixed(static_cast<std::uint32_t>(i) + seed * 0x9E3779B9u) >> 8) * 0x1p-24f;
-  return tn::reshape(tn::from(v), shape);
-}
-double weighted(const Array& x) {
-  const Array flat = tn::reshape(x, {x.shape().elements()});
-  const auto all = tn::elements<float>(flat);
-  double sum = 0;
-  for (std::int64_t i = 0; i < all.dims()[0]; ++i)
-    sum +=
-        double(all(i)) * (static_cast<float>(mixed(static_cast<std::uint32_t>(i) + 99 * 0x9E3779B9u) >> 8) * 0x1p-24f);
-  return sum;
 }
 
 template <class F>
 void measure(const std::string& name, const char* figure, F f) {
   bench::emit(name, figure, bench::median_seconds(f) * 1e3, "ms");
   const std::string check = std::string("checksum ").append(figure);
-  bench::emit(name, check, weighted(f()), "");
+  bench::emit(name, check, bench::weighted(f()), "");
 }
 
 Array segments(tn::ScatterKind kind, const Array& start, const Array& ids, const Array& updates) {
@@ -56,7 +35,7 @@ Array segment_max(const Array& s, const Array& to, std::int64_t nodes) {
 void embedding() {
   constexpr std::int64_t vocabulary = 50'000;
   const Array ids = tn::reshape(tn::from(drawn(32 * 512, 1, vocabulary / 4)), {32, 512});
-  const Array w = values(32 * 512 * 64, 2, {32, 512, 64}), table = values(vocabulary * 64, 3, {vocabulary, 64});
+  const Array w = bench::filled({32, 512, 64}, 2), table = bench::filled({vocabulary, 64}, 3);
   const auto loss = [](const Array& table, const Array& ids, const Array& w) {
     return tn::sum(tn::take(table, ids) * w);
   };
@@ -66,7 +45,7 @@ void embedding() {
 
 void graph() {
   constexpr std::int64_t edges = 1'000'000, nodes = 100'000;
-  const Array w = values(edges, 3, {edges}), s = values(edges, 4, {edges}), x = values(nodes * 16, 5, {nodes, 16});
+  const Array w = bench::filled({edges}, 3), s = bench::filled({edges}, 4), x = bench::filled({nodes, 16}, 5);
   const Array from = tn::from(drawn(edges, 6, nodes));
   std::vector<std::int32_t> ids = drawn(edges, 7, nodes);
   const auto sum = tn::jit([](const Array& x, const Array& w, const Array& from, const Array& to) {
@@ -89,7 +68,7 @@ void graph() {
 
 void histogram() {
   constexpr std::int64_t n = 10'000'000;
-  const Array bins = tn::from(drawn(n, 8, 256)), w = values(n, 9, {n});
+  const Array bins = tn::from(drawn(n, 8, 256)), w = bench::filled({n}, 9);
   const auto weighted_counts = tn::jit([](const Array& bins, const Array& w) {
     return segments(tn::ScatterKind::add, tn::zeros({256}, tn::DType::f32), bins, w);
   });

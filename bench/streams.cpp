@@ -1,5 +1,5 @@
 // Reductions of what a scan stacks, in many spellings: each beside the plain mean square of the same outputs, T1000 B32
-// D128, which is that of bench/recurrent.cpp.
+// D128, which is that of bench/scan_reduce.cpp.
 #include <cmath>
 #include <functional>
 

@@ -129,7 +129,8 @@ for B in (1, 1000, 100000):
     m = ((np.arange(16 * B, dtype=np.uint64) * 2654435761 + 12345) & 0xFFFFFFFF).astype(np.uint32).reshape(B, 4, 4); want(f"P3 chacha B{B}", [("polynomial hash (base 31)", poly(cha(m, False)))] + ([("complex column", poly(cha(m, True)))] if B == 1 else []))
 # 8 contraction, attention
 cs = (("P4 w[600,821] a[32,100,821]", lambda w, a: a @ w.T, X(1, 600, 821), X(2, 3200, 821), "dw", "da"), ("P4 nxyc,mxyc->nmxy", lambda a, b: jnp.einsum("nsc,msc->nms", a, b), X(1, 100, 400, 3), X(2, 200, 400, 3), "dA", "dB"), ("P4 (1e6,3)x(3,3)", jnp.matmul, X(1, 10 ** 6, 3), X(2, 3, 3), "dP", ""))
-for c, f, a, b, na, nb in cs: g = jax.jit(jax.grad(sq(f), (0, 1)))(a, b); want(c, [("out", S(f(a, b))), (na, S(g[0])), (nb, S(g[1])), ("dQ[0][1]", g[1].ravel()[1]), ("dQ[2][0]", g[1].ravel()[6])])
+for c, f, a, b, na, nb in cs: g = jax.jit(jax.grad(sq(f), (0, 1)))(a, b); want(c, [("out", S(f(a, b))), (na, S(g[0])), (nb, S(g[1])), ("dQ", S(g[1])), ("dQ[0][1]", g[1].ravel()[1]), ("dQ[2][0]", g[1].ravel()[6])])
+for n in (3, 4, 8): a, b = X(1, 10 ** 5, n, n), X(2, 10 ** 5, n, n); g = jax.jit(jax.grad(sq(jnp.matmul), (0, 1)))(a, b); want(f"100000 products of [{n},{n}]", [("out", S(a @ b)), ("dA", S(g[0])), ("dB", S(g[1]))])
 att = lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(1, 2) / 8) @ v; q = tuple(X(i, 64, 256, 64, r=1.7) for i in (1, 2, 3)); g = jax.grad(sq(att), (0, 1, 2))(*q)
 want("attention 64 heads x 256 x 64", [("o", S(att(*q)))] + [(f"d{n}", S(v)) for n, v in zip("qkv", g)])
 

@@ -1,5 +1,6 @@
-// Case 8: three contractions, forward and the gradient of sum(square(result)) in both operands. Two workers; outputs
-// reused.
+// Case 8: contractions, forward and the gradient of sum(square(result)) in both operands. Two workers; outputs reused.
+#include <memory>
+
 #include "gemm.h"
 // out[r, o] = sum_i a[r, i]·w[o, i]: r = 32·100, o = 600, i = 821.
 struct Dense {
@@ -167,6 +168,110 @@ struct Thin {
     }
   }
 };
+// out[r] = A[r]·B[r] for matrices of n x n, r < 100,000. Each product is made in registers: the elements of A go to the
+// lanes of their rows, the rows of B to all rows. dA = 2·out·Bᵀ and dB = 2·Aᵀ·out, out never stored.
+template <int n>
+struct Lanes {  // of one matrix: its elements in order, 16 a vector
+  static constexpr int count = (n * n + 15) / 16;
+  static constexpr __mmask16 last = __mmask16(0xffff >> (16 * count - n * n));
+  V v[count];
+  INLINE static Lanes read(const float* p) {
+    Lanes m;
+    for (int i = 0; i < count; i++) m.v[i] = i + 1 < count ? load(p + 16 * i) : load(p + 16 * i, last);
+    return m;
+  }
+  INLINE void write(float* p) const {
+    for (int i = 0; i < count; i++)
+      if (i + 1 < count)
+        store(p + 16 * i, v[i]);
+      else
+        store(p + 16 * i, v[i], last);
+  }
+  // Lane l of vector i takes the element at[i][l].
+  INLINE Lanes take(const __m512i (&at)[count], const __mmask16 (&upper)[count]) const {
+    Lanes m;
+    for (int i = 0; i < count; i++)
+      if constexpr (count == 1)
+        m.v[i] = (V)_mm512_permutexvar_ps(at[i], v[0]);
+      else
+        m.v[i] = (V)_mm512_mask_blend_ps(upper[i], _mm512_permutex2var_ps(v[0], at[i], v[1]),
+                                         _mm512_permutex2var_ps(v[2], at[i], v[3]));
+    return m;
+  }
+};
+template <int n>
+struct Batch {
+  static constexpr long N = 100000;
+  static constexpr int count = Lanes<n>::count;
+  Buffer A{N * n * n}, B{N * n * n}, out{N * n * n}, dA{N * n * n}, dB{N * n * n};
+  __m512i row[n][count], column[n][count], turned[count];  // A[i, k] at (i, j); B[k, j] at (i, j); B[j, i] at (i, j)
+  __mmask16 upper_row[n][count], upper_column[n][count], upper_turned[count];
+  Batch() {
+    A.fill(1);
+    B.fill(2);
+    auto set = [](__m512i(&at)[count], __mmask16(&upper)[count], auto index) {
+      for (int v = 0; v < count; v++) {
+        VI i = {};
+        upper[v] = 0;
+        for (int l = 0; l < 16; l++) {
+          int f = 16 * v + l;
+          if (f >= n * n) continue;
+          int from = index(f / n, f % n);
+          i[l] = from % 32;
+          if (from >= 32) upper[v] |= __mmask16(1 << l);
+        }
+        at[v] = (__m512i)i;
+      }
+    };
+    for (int k = 0; k < n; k++) {
+      set(row[k], upper_row[k], [&](int i, int) { return n * i + k; });
+      set(column[k], upper_column[k], [&](int, int j) { return n * k + j; });
+    }
+    set(turned, upper_turned, [&](int i, int j) { return n * j + i; });
+  }
+  INLINE Lanes<n> times(const Lanes<n>& a, const Lanes<n>& b) const {
+    Lanes<n> c{};
+    if constexpr (n == 8) {  // a row is half a vector: cheaper than general permutations
+      for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 8; k++) {
+          V row_of_b = k % 2 ? (V)_mm512_shuffle_f32x4(b.v[k / 2], b.v[k / 2], 0xee)
+                             : (V)_mm512_shuffle_f32x4(b.v[k / 2], b.v[k / 2], 0x44);
+          c.v[i] += (V)_mm512_permutexvar_ps(pick8[k], a.v[i]) * row_of_b;
+        }
+    } else
+      for (int k = 0; k < n; k++) c.v[0] += a.take(row[k], upper_row[k]).v[0] * b.take(column[k], upper_column[k]).v[0];
+    return c;
+  }
+  __m512i pick8[8] = {pair(0), pair(1), pair(2), pair(3), pair(4), pair(5), pair(6), pair(7)};
+  static __m512i pair(int k) {
+    VI i;
+    for (int l = 0; l < 16; l++) i[l] = l / 8 * 8 + k;
+    return (__m512i)i;
+  }
+  INLINE Lanes<n> transposed(const Lanes<n>& a) const { return a.take(turned, upper_turned); }
+  template <bool Grad>
+  void run(int w) {
+    for (long r = w * N / 2; r < (w + 1) * N / 2; r++) {
+      long o = r * n * n;
+      auto a = Lanes<n>::read(A + o), b = Lanes<n>::read(B + o), c = times(a, b);
+      if (!Grad) {
+        c.write(out + o);
+        continue;
+      }
+      for (V& v : c.v) v = 2.0f * v;
+      times(c, transposed(b)).write(dA + o);
+      times(transposed(a), c).write(dB + o);
+    }
+  }
+  void measure() {
+    std::string size = std::to_string(n), c = "100000 products of [" + size + "," + size + "]";
+    time_ms(c, "forward", [&] { pool.run([&](int w) { run<false>(w); }); });
+    check(c, "out", weighted(out, N * n * n));
+    time_ms(c, "gradient", [&] { pool.run([&](int w) { run<true>(w); }); });
+    check(c, "dA", weighted(dA, N * n * n));
+    check(c, "dB", weighted(dB, N * n * n));
+  }
+};
 int main() {
   auto both = [](auto f) { return [f] { pool.run(f); }; };
   {
@@ -199,7 +304,13 @@ int main() {
     time_ms(c, "gradient, result never stored", both([&](int k) { t.run<true, false>(k); }));
     time_ms(c, "gradient, non-temporal stores", both([&](int k) { t.run<true, true>(k); }));
     check(c, "dP", weighted(t.dP, 3 * t.N));
+    float q[9];
+    for (int i = 0; i < 9; i++) q[i] = t.dQ[0][i] + t.dQ[1][i];
+    check(c, "dQ", weighted(q, 9));
     check(c, "dQ[0][1]", t.dQ[0][1] + t.dQ[1][1]);
     check(c, "dQ[2][0]", t.dQ[0][6] + t.dQ[1][6]);
   }
+  std::make_unique<Batch<3>>()->measure();
+  std::make_unique<Batch<4>>()->measure();
+  std::make_unique<Batch<8>>()->measure();
 }

@@ -227,6 +227,12 @@ int main() {
           });
         });
       });
+      time_ms(c, "jvp, 2 threads", [&] {
+        pool.run([&](int w) {
+          long o = w * 32;
+          part[w] = S2::tangent(xs + o, c0 + o, dxi + o, dci + o, T, F);
+        });
+      });
       time_ms(c, "value and gradient, 2 threads", [&] {
         pool.run([&](int w) {
           long o = w * 32;
