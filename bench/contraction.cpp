@@ -43,21 +43,24 @@ class Times {
 };
 
 void measure(const Case& c) {
-  Times forward(c.spellings.size()), gradient(c.spellings.size());
+  const auto compiled = [](const Spelling& s) {
+    const auto squares = [f = s.f](const Array& a, const Array& b) { return tn::sum(tn::square(f(a, b))); };
+    return std::pair(tn::jit([f = s.f](const Array& a, const Array& b) { return f(a, b); }),
+                     tn::jit(tn::grad<0, 1>(squares)));
+  };
+  std::vector<decltype(compiled(c.spellings[0]))> all;
+  for (const Spelling& s : c.spellings) {
+    const auto& [value, slopes] = all.emplace_back(compiled(s));
+    bench::emit(c.limit, "checksum out", bench::weighted(value(c.a, c.b)), "");
+    const auto [da, db] = slopes(c.a, c.b);
+    bench::emit(c.limit, std::string("checksum ") + c.slope_a, bench::weighted(da), "");
+    bench::emit(c.limit, std::string("checksum ") + c.slope_b, bench::weighted(db), "");
+  }
+  Times forward(all.size()), gradient(all.size());
   for (int turn = 0; turn < 2; ++turn)
-    for (std::size_t i = 0; i < c.spellings.size(); ++i) {
-      const auto& f = c.spellings[i].f;
-      const auto value = tn::jit([&](const Array& a, const Array& b) { return f(a, b); });
-      const auto slopes =
-          tn::jit(tn::grad<0, 1>([&](const Array& a, const Array& b) { return tn::sum(tn::square(f(a, b))); }));
-      if (turn == 0) {
-        bench::emit(c.limit, "checksum out", bench::weighted(value(c.a, c.b)), "");
-        const auto [da, db] = slopes(c.a, c.b);
-        bench::emit(c.limit, std::string("checksum ") + c.slope_a, bench::weighted(da), "");
-        bench::emit(c.limit, std::string("checksum ") + c.slope_b, bench::weighted(db), "");
-      }
-      forward.add(i, bench::median_seconds(value, c.a, c.b));
-      gradient.add(i, bench::median_seconds(slopes, c.a, c.b));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      forward.add(i, bench::median_seconds(all[i].first, c.a, c.b));
+      gradient.add(i, bench::median_seconds(all[i].second, c.a, c.b));
     }
   forward.emit(c, "forward");
   gradient.emit(c, "gradient");

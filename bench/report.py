@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Runs our benchmarks beside the hand-written limits and, with --peers, other libraries; prints a table and writes rows.
 
-    python3 bench/report.py --build build [--peers PYTHON] [--json FILE] [--rounds N] [--only NAME]
+    python3 bench/report.py --build build [--peers PYTHON] [--json FILE] [--rounds N] [--only NAME]...
 
-All programs run with two threads on the same two processors, as the limits are written for, in turns, every one N times (twice
-unless told): each figure of each of them is its least, since on a shared machine memory alone may have half its speed for
-minutes. bench/figures.json says which
-figures there are. Each names our row by case and figure; the rows of limit programs (the least of them is the limit; a name that
+All programs run on the same two processors, in turns, every one N times (twice unless told): each figure of each of them is its
+least, since on a shared machine memory alone may have half its speed for minutes. Ours and other libraries have two threads, and so
+has a limit, unless its name or bench/limits/README.md says that it has one. Our programs that figures.json lists under "one
+thread" run with one thread too: the cases of that run end in ", one thread".
+
+With --only, the programs whose name has a NAME in it, and the cases that begin with one: those are measured, and a FILE that is there
+already keeps its other rows.
+
+bench/figures.json says which figures there are. Each names our row by case and figure; the rows of limit programs (the least of them is the limit; a name that
 ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is the rival); and its targets:
 at_most times the limit, the rival or our own figure of that name in the same case (one of the figures, or of the baselines, which
 have no targets of their own), or at_most as it stands. A target holds, fails, or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
@@ -28,11 +33,12 @@ SCALES = {"s": ("time", 1), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("
           "ratio": ("ratio", 1)}
 
 
-def lines_of(program):
+def lines_of(program, one_thread=False):
     """The JSON lines a program prints; and what went wrong, or None."""
     name = program[-1] if len(program) > 1 else program[0]
+    environment = {**os.environ, "TENON_NUM_THREADS": "1"} if one_thread else None
     try:
-        done = subprocess.run(program, stdout=subprocess.PIPE, text=True, timeout=1800, cwd=HERE.parent)
+        done = subprocess.run(program, stdout=subprocess.PIPE, text=True, timeout=1800, cwd=HERE.parent, env=environment)
     except (OSError, subprocess.TimeoutExpired) as failure:
         return [], f"{name}: {failure}"
     rows = []
@@ -42,7 +48,7 @@ def lines_of(program):
         except ValueError:
             continue
         if isinstance(row, dict) and isinstance(row.get("value"), (int, float)):
-            rows.append(row)
+            rows.append({**row, "case": row["case"] + ONE_THREAD} if one_thread else row)
     return rows, f"{name}: exit status {done.returncode}" if done.returncode else None
 
 
@@ -80,6 +86,7 @@ def least_rival(figure, peers):
 
 
 CHECKSUM = "checksum "
+ONE_THREAD = ", one thread"  # ends cases of programs that have run with one
 AGREEMENT = 1e-3  # of the larger: sums of many f32 in another order
 
 
@@ -112,7 +119,7 @@ def say_target(target, unit):
 
 def make_rows(figures, ours, limits, peers):
     """One row a figure, measured or not."""
-    own = {}
+    own, told = {}, {(figure["case"], figure["figure"]) for figure in figures}
     for row in ours:
         key = (row["case"], row["figure"])
         if key not in own or row["value"] < own[key]["value"]:
@@ -126,7 +133,10 @@ def make_rows(figures, ours, limits, peers):
         rival, rival_name = least_rival(figure, peers)
         known = {**mine, "limit": limit, "rival": rival}
         wanted = {"value": value, **{t["of"]: known.get(t["of"]) for t in figure["targets"] if "of" in t}}
-        rows.append({"case": case, "figure": figure["figure"], "value": value, "unit": unit, "limit": limit, "rival": rival,
+        # What a target is of, where that is no limit, no rival and no row itself.
+        beside = {t["of"]: known.get(t["of"]) for t in figure["targets"]
+                  if t.get("of", "limit") not in ("limit", "rival") and (case, t["of"]) not in told}
+        rows.append({"case": case, "figure": figure["figure"], "beside": beside, "value": value, "unit": unit, "limit": limit, "rival": rival,
                      "rival_name": rival_name, "target": ", ".join(say_target(t, unit) for t in figure["targets"]),
                      "holds": judge(figure["targets"], value, known),
                      "missing": [name for name, measured in wanted.items() if measured is None]})
@@ -170,8 +180,12 @@ def hold_to_two_threads():
         print("one processor only: the limits, which have two workers, will show times far from theirs", file=sys.stderr)
 
 
+def chosen(name, only):
+    return not only or any(word in name for word in only)
+
+
 def run_all(description, build, python, rounds, only):
-    """Rows of ours, of the limits and of the peers, in turns; of the programs of a name alone, where one is given."""
+    """Rows of ours, of the limits and of the peers, in turns; of the programs of some names alone, where these are given."""
     hold_to_two_threads()
     rows, failures = {"ours": [], "limits": [], "peers": []}, []
     programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file() and os.access(p, os.X_OK)]
@@ -184,12 +198,25 @@ def run_all(description, build, python, rounds, only):
     turns += programs[len(limits):] + limits[len(programs):]
     if python:
         turns += [("peers", [python, str(HERE / "peers" / f"{name}.py")]) for name in description["peers"]]
-    for kind, command in [turn for turn in turns if only is None or only in Path(turn[1][-1]).stem] * rounds:
-        print(f"# {Path(command[-1]).name}", file=sys.stderr, flush=True)
-        found, failure = lines_of(command)
+    alone = {f"bench_{name}" for name in description["one thread"]}
+    turns = [(kind, command, False) for kind, command in turns]
+    turns += [(kind, command, True) for kind, command, _ in turns if Path(command[-1]).stem in alone]
+    for kind, command, one_thread in [turn for turn in turns if chosen(Path(turn[1][-1]).stem, only)] * rounds:
+        print(f"# {Path(command[-1]).name}{ONE_THREAD if one_thread else ''}", file=sys.stderr, flush=True)
+        found, failure = lines_of(command, one_thread)
         rows[kind] += found
         failures += [failure] if failure else []
     return rows, failures
+
+
+def kept(rows, path, figures):
+    """These rows, and the file's of the other figures, in the order of all figures."""
+    try:
+        old = json.loads(Path(path).read_text())["rows"]
+    except FileNotFoundError:
+        old = []
+    known = {(row["case"], row["figure"]): row for row in [*old, *rows]}
+    return [known[key] for figure in figures if (key := (figure["case"], figure["figure"])) in known]
 
 
 def main():
@@ -198,11 +225,12 @@ def main():
     parser.add_argument("--peers", metavar="PYTHON", help="a Python that has the other libraries")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--rounds", type=int, default=2, metavar="N")
-    parser.add_argument("--only", metavar="NAME", help="the programs of this name, and the cases that begin with it")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="these programs and cases alone; may be repeated")
     options = parser.parse_args()
     description = json.loads((HERE / "figures.json").read_text())
+    every = description["figures"]
     if options.only:
-        description["figures"] = [figure for figure in description["figures"] if figure["case"].startswith(options.only)]
+        description["figures"] = [figure for figure in every if figure["case"].startswith(tuple(options.only))]
     measured, failures = run_all(description, Path(options.build).absolute(), options.peers and str(Path(options.peers).absolute()),
                                  options.rounds, options.only)
     rows = make_rows(description["figures"], measured["ours"], measured["limits"], measured["peers"])
@@ -218,7 +246,9 @@ def main():
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
     if options.json:
-        Path(options.json).write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+        rows = kept(rows, options.json, every) if options.only else rows
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        Path(options.json).write_text(f'{{"rows": [\n{lines}\n]}}\n')
     return 1 if failures else 0
 
 

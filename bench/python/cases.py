@@ -95,11 +95,19 @@ def diagonals(jx, full):
 
 def contractions(jx, full):
     jnp, vmap = jx.numpy, functools.partial(jx.vmap, in_axes=(None, 0))
-    a, b, c, d, s, n = (600, 821, 32, 100, 20, 1000000) if full else (3, 4, 2, 5, 2, 7)
+    a, b, c, d, s, n, m = (600, 821, 32, 100, 20, 1000000, 100000) if full else (3, 4, 2, 5, 2, 7, 5)
+    rows = lambda w, x: x.reshape(-1, x.shape[-1])
+    shaped = lambda made, x: made.reshape(*x.shape[:-1], -1)
     spellings = {"double vmap": vmap(vmap(lambda w, a: w @ a)),
                  "einsum": lambda w, a: jnp.einsum("ab,...b->...a", w, a),
                  "einsum, swapped": lambda w, a: jnp.einsum("...b,ab->...a", a, w), "matmul": lambda w, a: a @ w.T,
-                 "dot, transposed": lambda w, a: jnp.transpose(jnp.tensordot(w, a, ((1,), (2,))), (1, 2, 0))}
+                 "dot, transposed": lambda w, a: jnp.transpose(jnp.tensordot(w, a, ((1,), (2,))), (1, 2, 0)),
+                 "dot, swapped": lambda w, a: jnp.tensordot(a, w, ((2,), (1,))),
+                 "einsum, transposed": lambda w, a: jnp.einsum("ab,cdb->acd", w, a).transpose(1, 2, 0),
+                 "matmul of rows": lambda w, a: shaped(rows(w, a) @ w.T, a),
+                 "matmul, transposed": lambda w, a: shaped((w @ rows(w, a).T).T, a),
+                 "vmap of matmul": vmap(lambda w, a: a @ w.T), "vmap over w": jx.vmap(lambda w, a: a @ w, (0, None), 2),
+                 "vmap of inner products": vmap(vmap(jx.vmap(lambda w, a: jnp.dot(w, a), (0, None))))}
     for name, f in spellings.items():
         yield from with_gradient(jx, f"w a: {name}", f, (normal(a, b), normal(c, d, b)), (0, 1))
     many = {"einsum": lambda p, q: jnp.einsum("nxyc,mxyc->nmxy", p, q),
@@ -110,6 +118,46 @@ def contractions(jx, full):
              "broadcast": lambda p, q: jnp.sum(p[:, :, None] * q[None], 1)}
     for name, f in small.items():
         yield from with_gradient(jx, f"rows of 3: {name}", f, (normal(n, 3), normal(3, 3)), (0, 1))
+    batched = {"matmul": lambda p, q: p @ q, "einsum": lambda p, q: jnp.einsum("nik,nkj->nij", p, q),
+               "vmap": jx.vmap(lambda p, q: p @ q), "broadcast": lambda p, q: jnp.sum(p[..., None] * q[:, None], 2)}
+    for k in (3, 4, 8) if full else (2,):
+        for name, f in batched.items():
+            yield from with_gradient(jx, f"products of {k}x{k}: {name}", f, (normal(m, k, k), normal(m, k, k, seed=1)), (0, 1))
+
+
+# Of several operands: some of the equations of opt_einsum's tests, chains of matrices, and equations that its
+# rand_equation draws (3 letters an operand, sizes of 4 to 20, in the last 2 to 9, its first seeds). A size is that of all letters, or each
+# letter's in alphabetical order. The orders are those of its "optimal", of eight operands and more of its "dp".
+EINSUMS = (
+    ("aef,fbc,dca->bde", 48, [(0, 1), (0, 1)]),
+    ("efc,dbc,acf,fd->abe", 40, [(0, 2), (0, 1), (0, 1)]),
+    ("ea,fb,abcd,gc,hd->efgh", 32, [(0, 2), (0, 3), (0, 2), (0, 1)]),
+    ("ab,bc,cd,de,ef,fg->ag", (304, 352, 352, 240, 608, 256, 432), [(1, 2), (0, 4), (0, 1), (1, 2), (0, 1)]),
+    ("chd,bde,agbc,hiad,bdi,cgh,agdb->e", 16, [(0, 5), (1, 4), (3, 4), (1, 3), (1, 2), (0, 1)]),
+    ("ckne,jindk,cf,ljge,hl,ham,mdg,fbi->ba", (9, 15, 16, 12, 13, 15, 9, 19, 4, 20, 5, 16, 11, 17),
+     [(4, 5), (4, 6), (3, 5), (1, 4), (0, 3), (0, 2), (0, 1)]),
+    ("ab,bc,cd,de,ef,fg,gh,hi,ij->aj", (288, 560, 608, 208, 112, 400, 432, 496, 416, 464),
+     [(2, 3), (1, 7), (0, 6), (0, 1), (0, 4), (0, 3), (0, 2), (0, 1)]),
+    ("no,jbe,nohc,lpd,fg,acg,kjqpi,q,hmlde,ifmk->ab", (12, 19, 17, 12, 15, 15, 12, 11, 6, 15, 19, 9, 11, 7, 10, 8, 14),
+     [(0, 2), (3, 8), (1, 5), (2, 3), (1, 2), (3, 4), (2, 3), (1, 2), (0, 1)]),
+    ("ab,bc,cd,de,ef,fg,gh,hi,ij,jk,kl,lm->am", (400, 192, 624, 608, 80, 160, 160, 144, 384, 240, 320, 176, 608),
+     [(2, 3), (1, 10), (0, 9), (0, 1), (0, 7), (0, 6), (0, 5), (0, 4), (0, 3), (0, 2), (0, 1)]),
+    ("tn,ris,hf,oj,gpeo,cmqj,rbk,eil,lta,qsdpn,dckm,gfh->ba", (6, 9, 7, 2, 5, 5, 5, 9, 3, 5, 7, 4, 6, 9, 8, 2, 2, 6, 4, 3),
+     [(7, 8), (0, 7), (4, 6), (1, 5), (2, 7), (1, 6), (4, 5), (3, 4), (2, 3), (0, 2), (0, 1)]),
+)
+
+
+def einsums(jx, full):
+    for equation, sizes, order in EINSUMS:
+        letters = sorted({*equation} - {*",->"})
+        size = dict(zip(letters, [sizes] * len(letters) if isinstance(sizes, int) else sizes))
+        terms = equation.split("->")[0].split(",")
+        args = tuple(normal(*(size[c] if full else 2 for c in term), seed=i) for i, term in enumerate(terms))
+        for name, optimize in (("as it stands", "auto"), ("in the best order", order)):
+            def f(*args, optimize=optimize):
+                return jx.numpy.einsum(equation, *args, optimize=optimize)
+
+            yield from with_gradient(jx, f"{len(terms)} operands, {equation}: {name}", f, args, tuple(range(len(args))))
 
 
 def loops(jx, full):
@@ -345,7 +393,7 @@ def library(jx, full):
     yield "convolution", convolved, (normal(32, 3, 64, 64), 0.1 * normal(64, 3, 3, 3)), "jit"
 
 
-GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, points_of_pairs, elementwise,
+GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, einsums, loops, calls, pairs, points_of_pairs, elementwise,
           training, compiling, tracing, library)
 # What a ratio is to be at most.
 TARGETS = {"tracing a function of 1,000 ops": 0.1, "tracing ten calls of one compiled function of 100 ops": 0.1}
