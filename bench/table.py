@@ -2,7 +2,9 @@
 """Writes the measured figures of `./run bench --peers --json FILE` into a document, between its two marks: into the one that is
 given, or into docs/speed.md, and those of the cases that figures.json lists as shown into README.md.
 
-    python3 bench/table.py FILE "the kind of machine" [DOCUMENT]
+    python3 bench/table.py FILE "the kind of machine" [DOCUMENT [CASES]]
+
+Where CASES is given, of the cases alone that begin so.
 
 Figures of one case share a row where they are forward and reverse mode. Exponents, by which costs grow, are summed up in one
 sentence. What misses its target is said below the table.
@@ -105,8 +107,8 @@ def write(path, text):
     path.write_text(replaced(path.read_text(), text))
 
 
-def main(file, machine, document=None):
-    rows = json.loads(Path(file).read_text())["rows"]
+def main(file, machine, document=None, cases=""):
+    rows = [row for row in json.loads(Path(file).read_text())["rows"] if row["case"].startswith(cases)]
     if document:
         return write(Path(document), whole(rows, machine))
     shown = json.loads((ROOT / "bench/figures.json").read_text())["shown"]
@@ -115,6 +117,6 @@ def main(file, machine, document=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
     main(*sys.argv[1:])

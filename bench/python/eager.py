@@ -79,7 +79,7 @@ def microseconds(f, calls=400, rounds=5):
     return least / calls * 1e6
 
 
-def rows(only):
+def rows(only, with_numpy=True):
     for module, cases in (("numpy", CASES), ("lax", lax_calls.LAX), ("nn", lax_calls.NN)):
         for name, case in cases.items():
             f = getattr(getattr(tn, module), name, None)
@@ -92,7 +92,7 @@ def rows(only):
             except Exception:  # noqa: BLE001  it has no usual call
                 continue
             try:
-                theirs = microseconds(lambda: case.reference(*args, **options)) if module == "numpy" else None
+                theirs = microseconds(lambda: case.reference(*args, **options)) if module == "numpy" and with_numpy else None
             except Exception:  # noqa: BLE001
                 theirs = None
             yield f"{module}.{name}", microseconds(lambda: f(*ours, **options)), theirs
