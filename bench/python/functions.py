@@ -584,7 +584,8 @@ def main():
     if options.docs:
         libraries = {"NumPy": np, "SciPy": optional("scipy"), "JAX": jax, "torch": torch}
         versions = ", ".join(f"{name} {library.__version__.split('+')[0]}" for name, library in libraries.items() if library is not None)
-        function_table.document(SECTIONS, function_table.kept(rows, every, [section.name for section in SECTIONS]), options.docs, versions, options.seconds, options.rounds)
+        whole = function_table.kept(rows, every, [section.name for section in SECTIONS])
+        function_table.document(SECTIONS, whole, options.docs, versions, options.seconds, options.rounds)
     return 1 if any(row["differ"] for row in rows) else 0
 
 
