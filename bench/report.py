@@ -210,12 +210,12 @@ def run_all(description, build, python, rounds, only):
 
 
 def kept(rows, path, figures):
-    """These rows, and the file's of the other figures, in the order of all figures."""
+    """The rows that were measured, and the file's of the other figures, in the order of all figures."""
     try:
         old = json.loads(Path(path).read_text())["rows"]
     except FileNotFoundError:
         old = []
-    known = {(row["case"], row["figure"]): row for row in [*old, *rows]}
+    known = {(row["case"], row["figure"]): row for row in [*rows, *old, *(row for row in rows if row["value"] is not None)]}
     return [known[key] for figure in figures if (key := (figure["case"], figure["figure"])) in known]
 
 

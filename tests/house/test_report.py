@@ -1,6 +1,7 @@
 """The bench report: what is not measured never holds, the least limit counts, units are converted and never mixed."""
 import json
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -73,6 +74,19 @@ class Report(unittest.TestCase):
         self.assertEqual(len(report.disagreements(sums(-2), sums(2))), 1)
         self.assertEqual(report.disagreements(sums(2.1, "forward"), sums(2, "forward")), [])
         self.assertEqual(report.disagreements(sums(2.1, case="another"), sums(2)), [])
+
+    def test_parts_keep_the_other_rows(self):
+        figures = [dict(FIGURE, case=case) for case in ("a", "b", "c")]
+        row = lambda case, value: {"case": case, "figure": "forward", "value": value}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "rows.json")
+            self.assertEqual(report.kept([row("c", 1), row("a", None)], path, figures), [row("a", None), row("c", 1)])
+            path.write_text(json.dumps({"rows": [row("a", 1), row("b", 2), row("gone", 3)]}))
+            self.assertEqual(report.kept([row("b", 4), row("a", None)], path, figures), [row("a", 1), row("b", 4)])
+
+    def test_what_a_target_is_of_stands_beside(self):
+        figure = dict(FIGURE, targets=[{"at_most": 1.1, "of": "fastest"}])
+        self.assertEqual(self.row(figure, [ours("forward", 1.1), ours("fastest", 1)])["beside"], {"fastest": 1})
 
     def test_figures_file(self):
         description = json.loads((BENCH / "figures.json").read_text())
