@@ -46,6 +46,7 @@
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/share_factors.h"
 #include "tenon/rewrite/simplify.h"
+#include "tenon/rewrite/small_products.h"
 #include "tenon/rewrite/sink_operands.h"
 #include "tenon/rewrite/stack_updates.h"
 #include "tenon/rewrite/stream_pairs.h"
@@ -102,6 +103,7 @@ std::span<const ProgramPass> compile_passes() {
         {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
         {"fuse_loops", "loops over the same steps as one, where one reads what the other stacks or both read the same",
          fuse_loops},
+        {"small_products", "products of small matrices, as sums that what reads them computes", small_products},
     };
   });
 }
