@@ -123,7 +123,7 @@ TEST_P(OfFactors, GiveTheExponentialAndItsDerivative) {
     const Array a = of_kind(shape, dtype), e = of_kind(shape, dtype, 8);
     const auto [value, derivative] = linalg::expm_frechet(a, e);
     EXPECT_EQ(derivative.type(), a.type());
-    EXPECT_EQ(distance(value, linalg::expm(a)), 0);
+    EXPECT_LE(distance(wide(value), wide(linalg::expm(a))), near);
     if (shape[0] == 0 || shape.rank() == 3) continue;
     // expm {{a, e}, {0, a}} has it in its upper right block.
     const Dim n = shape[0];

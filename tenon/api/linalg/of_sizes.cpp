@@ -126,7 +126,7 @@ Array helmert(const Dim& n, DType dtype, const HelmertOptions& options, const So
 }
 
 // Angles are whole numbers of n-th parts of a turn: quarters of a turn are taken out of them, which leaves less than an
-// eighth on either side.
+// eighth on either side. Cosines of these by sines: that of 0 is 1 exactly.
 Array dft(const Dim& n, std::optional<DftScale> scale, DType dtype, const Source& at) {
   const SourceScope place(at, "dft");
   if (!is_complex(dtype))
@@ -135,7 +135,8 @@ Array dft(const Dim& n, std::optional<DftScale> scale, DType dtype, const Source
   const Array size = size_as_array(max(n, 1)), length = convert(size, DType::f64);
   const Array part = of.row * of.column % size, quarters = (8 * part + size) / (2 * size);
   const Array angle = convert(4 * part - quarters * size, DType::f64) / length * (std::numbers::pi / 2);
-  const Array c = cos(angle), s = sin(angle), turn = quarters % 4, odd = turn % 2 == 1;
+  const Array s = sin(angle), half = sin(angle / 2.0), c = 1.0 - 2.0 * half * half, turn = quarters % 4,
+              odd = turn % 2 == 1;
   const Array across = where(odd, s, c), along = where(odd, c, s);
   Array re = where((turn == 1) | (turn == 2), -across, across), im = where(turn < 2, -along, along);
   if (scale) {
