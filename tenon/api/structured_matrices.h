@@ -3,7 +3,8 @@
 //
 // Vectors stand along the last axis, a number is one of one element; the axes before are a batch, and those of two
 // operands broadcast. Elements keep their dtype, of any kind where nothing else is said, and two operands meet in one.
-// Sizes may be any Dim where they are one. Derivatives of any order by the vectors' elements.
+// Sizes may be any Dim where they are one. Derivatives of any order by the vectors' elements. DTypeError where a dtype
+// is given that is not as it says.
 #pragma once
 
 #include <cstdint>
