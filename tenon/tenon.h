@@ -74,6 +74,7 @@
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/elementwise/float_bits.h"
 #include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/einsum.h"
 #include "tenon/ops/linear_algebra/linear_algebra.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/reductions/sorting.h"

@@ -10,6 +10,7 @@
 
 #include "bench/measure.h"
 #include "tenon/compile/executable.h"
+#include "tenon/ops/linear_algebra/contraction_order.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
@@ -516,6 +517,24 @@ void rewriting() {
     }
 }
 
+// The order of the products of an einsum: of 12 operands and fewer the best one there is, of more one found on the way.
+void orders() {
+  const auto network = [](std::size_t operands) {
+    tn::Contraction made{{}, 0, std::vector<double>(50, 8)};
+    std::uint64_t drawn = 1;
+    const auto letter = [&] {
+      return std::uint64_t(1) << (drawn = drawn * 6364136223846793005U + 1, (drawn >> 33) % 50);
+    };
+    for (std::size_t i = 0; i < operands; ++i) made.operands.push_back(letter() | letter() | letter());
+    return made;
+  };
+  Sweep few("Order of the products of an einsum", "operands", "ms"),
+      many("The same of more operands", "operands", "ms");
+  for (int n : {3, 4, 6, 8, 10, 12}) few.add(n, "order", 1e3 * seconds([&] { tn::contraction_order(network(n)); }));
+  for (int n : {24, 96, 384, 1'536, 6'144})
+    many.add(n, "order", 1e3 * seconds([&] { tn::contraction_order(network(n)); }));
+}
+
 int main(int argc, char** argv) {
   ::setenv("TENON_CACHE", "off", 1);  // what is timed is compiled anew
   const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
@@ -532,4 +551,5 @@ int main(int argc, char** argv) {
   if (wanted("checkpoints")) checkpoints();
   if (wanted("lists")) lists();
   if (wanted("rewriting")) rewriting();
+  if (wanted("orders")) orders();
 }

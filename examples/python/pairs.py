@@ -152,13 +152,13 @@ def draw(path, found):
             axes["kernels"].plot(across, kernel, color=color, label=name)
         axes["kernels"].set(xlabel="x", ylabel="mean of k(x, points)")
         shifts, energies, divergences = found["apart"]
-        axes["apart"].plot(shifts, energies, color=BLUE, label="energy distance")
-        axes["apart"].plot(shifts, divergences, color=ORANGE, label="Sinkhorn's divergence")
-        axes["apart"].set(xlabel="a cloud, and itself moved by", ylabel="how far apart")
+        axes["apart"].plot(shifts, energies, color=BLUE, label="energy")
+        axes["apart"].plot(shifts, divergences, color=ORANGE, label="Sinkhorn")
+        axes["apart"].set(xlabel="a cloud, and itself moved by", ylabel="distance or divergence")
         line, x, values, truth = found["interpolation"]
         axes["interpolation"].plot(x, values, ".", color=GREY, markersize=2, label="seen")
         axes["interpolation"].plot(line, truth, color=BLUE, label="true")
-        axes["interpolation"].plot(line, found["line"], color=ORANGE, label="found")
+        axes["interpolation"].plot(line, found["line"], "--", color=ORANGE, label="found")
         axes["interpolation"].set(xlabel="place", ylabel="value")
         for name in ("clusters", "vote"):
             points, labels = found[name]
@@ -169,7 +169,7 @@ def draw(path, found):
         for name in ("clusters", "vote", "mixture", "transport", "gravity"):
             axes[name].set(xlabel="x", ylabel="y", aspect="equal")
         side, density = found["mixture"]
-        axes["mixture"].contour(side, side, density, 8, colors=PURPLE, linewidths=0.8)
+        axes["mixture"].contour(side, side, density, 8, colors=PURPLE, linewidths=0.8, linestyles="solid")
         axes["mixture"].plot(*found["clusters"][0].T, ".", color=GREY, markersize=1, label="points")
         axes["mixture"].plot([], [], color=PURPLE, label="log density")
         start, end, target = found["transport"]
@@ -179,8 +179,8 @@ def draw(path, found):
         axes["ways"].semilogy(found["ways"], "o-", color=ORANGE, label="Sinkhorn's divergence")
         axes["ways"].set(xlabel="step of descent", ylabel="to the target")
         for body in range(found["orbits"].shape[1]):
-            axes["gravity"].plot(*found["orbits"][:, body].T, linewidth=0.7, color=(BLUE, ORANGE, GREEN)[body % 3])
-        axes["gravity"].plot([], [], color=BLUE, label="orbits of 12 bodies")
+            label = "orbits of 12 bodies" if body == 0 else None
+            axes["gravity"].plot(*found["orbits"][:, body].T, linewidth=0.7, color=BLUE, label=label)
 
 
 def main(picture=None, n=3000, steps=300):

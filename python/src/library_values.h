@@ -200,9 +200,10 @@ template <class T>
 nb::object object_of(const std::optional<T>& made) {
   return made ? object_of(*made) : nb::none();
 }
-inline nb::object object_of(const Arrays& made) {
+template <class T>
+nb::object object_of(const std::vector<T>& made) {
   nb::list all;
-  for (const Array& each : made) all.append(each);
+  for (const T& each : made) all.append(object_of(each));
   return all;
 }
 // A record's members, in their order.

@@ -247,6 +247,7 @@ def numbers(part, seed):
     lambda a: linalg.norm(a, 2) + linalg.norm(a, "nuc"), linalg.cond,
     lambda a: tnp.sum(tnp.abs(linalg.eigh(a)[1] * numbers(a, 5))), lambda a: tnp.sum(tnp.abs(linalg.svd(a)[0] * numbers(a, 6))),
     lambda a: tnp.sum(slinalg.solve_sylvester(a, a.T @ a, numbers(a, 7), method="eigen")),
+    lambda a: tnp.sum(slinalg.solve_sylvester(a, a.T @ a, numbers(a, 7)) * numbers(a, 8)),
 ])
 def test_derivatives(f):
     a = matrices(4, 4)

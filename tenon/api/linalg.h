@@ -345,8 +345,8 @@ struct ExpmFrechet {
 ExpmFrechet expm_frechet(const Operand& a, const Operand& e, const ExpmOptions& options = {});
 
 // x with a·x + x·b = c, a: [..., m, m], b: [..., n, n], c: [..., m, n]; the axes before broadcast. By Schur's forms
-// (Bartels and Stewart 1972), which has no derivatives, or `by_eigenvectors`, which has. NaN where eigenvalues of a and
-// -b come nearer than `tolerance`.
+// (Bartels and Stewart 1972), or `by_eigenvectors`. NaN where eigenvalues of a and -b come nearer than `tolerance`.
+// Derivatives of any order.
 //   linalg::solve_sylvester(Array{{1.f}}, Array{{2.f}}, Array{{6.f}})   // {{2}}
 struct SylvesterOptions {
   bool by_eigenvectors = false;

@@ -74,7 +74,7 @@ struct SegmentOptions {
   std::function<Array(const Array& segments)> detrend = {};  // … or what this gives, of segments along the last axis
 };
 
-// What a spectrum is a density of: the square of samples a unit of frequency, or their square.
+// The unit of a spectrum: of `density` V²/Hz where samples are volts, of `spectrum` V².
 enum class Scaling { density, spectrum };
 enum class Average { mean, median };
 struct SpectrumOptions : SegmentOptions {

@@ -17,7 +17,7 @@ void pass_and_plan(Compilation& c, Reasons reasons) {
   c.not_native = why_not_native(*c.flat);
   if (!c.not_native.empty()) return;
   c.planned = plan(*c.flat, c.donated, reasons == Reasons::reported ? &c.report : nullptr);
-  // What passes leave out was asked for with a size too.
+  // A value that a pass has removed had a size, too, and the user asked for it: a negative one is still an error.
   for (const Type& type : c.program->parts().types)
     type.visit_dims([&](const Dim& d) {
       if (!d.known()) c.planned->function.not_negative.push_back(d);

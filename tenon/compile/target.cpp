@@ -15,7 +15,7 @@ kernel::Target target() {
                        return std::clamp<std::int64_t>(first_cache_bytes() / 2, 8 << 10, 32 << 10);
                      })};
   if (blocks_are_small())
-    cpu.worth_forking = 0, cpu.cache_bytes = cpu.shortest_run = cpu.vector_bytes = 1, cpu.product_bytes = 64,
+    cpu.worth_forking = 0, cpu.shortest_run = cpu.vector_bytes = 1, cpu.cache_bytes = cpu.product_bytes = 64,
     cpu.long_rows = 16;
   return cpu;
 }

@@ -188,14 +188,15 @@ struct Switch {
 };
 
 // `body` for block 0, 1, … of `count`, which are independent of each other; then `tail`, for the `rest` of the rows
-// that fill no block, where there are some: `var` is `count` there.
+// that fill no block, where there are some: `var` is `count` there. Blocks of long rows have no tail: each finds how
+// many rows it has, and the last of them has fewer.
 struct Blocks {
   std::uint32_t var;
   Dim count, rest;
   Block body, tail;
   bool parallel;            // worth a fork
   Dim grain = 1;            // blocks of a thread, at least
-  std::vector<SlotId> own;  // local slots that each running block has for itself
+  std::vector<SlotId> own;  // local slots and sizes that each running block has for itself
 };
 
 struct Statement : std::variant<Nest, Reduce, Copy, Product, Element, Call, For, While, Switch, Blocks> {

@@ -19,7 +19,8 @@ struct Target {
   std::int64_t product_bytes = 512 * 1024;  // what it may have for products of matrices: part of a second-level cache
   std::int64_t vector_bytes = 64;           // of the widest register: a row's part that a thread is given has as many
   std::int64_t shortest_run = 2048;         // bytes: shorter pieces of a stacked array defeat prefetching
-  double long_rows = 1500;                  // instructions: code of more is compiled once, not once more for the last
+  double long_rows = 1500;  // instructions: a block of rows of more has no code of its own for a last block of fewer
+  std::int64_t updates_of_copies = 16;  // updates of each element of a copy for which copies of a part pay, at least
 
   bool in_registers(const Dim& elements) const { return elements.known() && elements.value() <= register_elements; }
 };

@@ -43,9 +43,12 @@ class Finder {
       finds(s);
       const auto* rows = std::get_if<Blocks>(&s.held());
       const bool at_once = std::exchange(at_once_, at_once_ || (rows != nullptr && rows->parallel));
+      // What blocks around those that run at once have for themselves, these share.
+      std::set<SlotId> own = rows != nullptr && rows->parallel ? std::exchange(own_, {}) : own_;
       if (rows != nullptr) own_.insert(rows->own.begin(), rows->own.end());
       for_each_block(s, [&](const Block& held) { inside([&] { block(held); }); });
       at_once_ = at_once;
+      own_ = std::move(own);
     }
   }
 

@@ -14,8 +14,9 @@ namespace tenon::kernel {
 // - memory is touched of which no statement before has found the size, or which has not been asked for since;
 // - an element of a list is touched that no statement before has found, or whose size has been found since;
 // - a slot of an address is named as a size, or written by what is no call;
-// - blocks that run at once all find one size, or a number is found that is no size, or larger than the slot's most.
-// Slots themselves are sound (verify.h). Linear in the statements and the nodes of their expressions.
+// - blocks that run at once all find one size that is not each one's own, or a number is found that is no size, or
+// larger than the slot's most. Slots themselves are sound (verify.h). Linear in the statements and the nodes of their
+// expressions.
 void verify_found(const Function& function, FunctionRef<void(const Statement&, const std::string&)> wrong);
 
 }  // namespace tenon::kernel

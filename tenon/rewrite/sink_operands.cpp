@@ -50,7 +50,7 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-// Of what lies behind each other along the first axis: rows of one array, so many of them, or one number around.
+// An array that is concatenated along its first axis, and padded: each piece gives some rows, `around` is the padding.
 struct Piece {
   Part part;
   std::int64_t rows;

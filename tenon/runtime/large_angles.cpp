@@ -23,7 +23,7 @@ constexpr std::array<uint64_t, 20> two_over_pi{
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 constexpr double half_pi = 0x1.921fb54442d18p+0, rest_of_half_pi = 0x1.1a62633145c07p-54;
 
-// Where the C library's error is half a place: what it takes of π there is exact.
+// Below this what the C library takes of π is exact, and its error half a place.
 constexpr double large = 0x1p26;
 
 // x = n·π/2 + high + low, n modulo 4.

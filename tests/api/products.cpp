@@ -83,7 +83,9 @@ TEST(NarrowProducts, OfEveryOrderOfAxes) {
                                                {"bki,bjk->bji", true, true},
                                                {"bik,bkj->ij", false, false},
                                                {"bik,bkj->j", false, false}}) {
-      const auto product = [text = text, result = result](Array x, Array y) { return tn::einsum(text, x, y, result); };
+      const auto product = [text = text, result = result](Array x, Array y) {
+        return tn::einsum(text, {x, y}, {.preferred = result});
+      };
       const Array x = flip_a ? tn::transpose(a, {0, 2, 1}) : a, y = flip_b ? tn::transpose(b, {0, 2, 1}) : b;
       const Array wanted = tn::einsum(text, tn::convert(x, DType::f64), tn::convert(y, DType::f64));
       if (result == DType::f16 && text == std::string("bik,bkj->j")) continue;  // sums before it would be rounded
@@ -161,7 +163,7 @@ TEST(NarrowProducts, SayWhatDoesNotFit) {
               HasSubstr("i32 is preferred, which sums of f32 do not fit in"));
   EXPECT_THAT(tn::message_of<tn::DTypeError>([&] { tn::dot_general(z, z, {{1}, {0}, {}, {}}, DType::f32); }),
               HasSubstr("dot_general: f32 is preferred"));
-  EXPECT_THAT(tn::message_of<tn::DTypeError>([&] { tn::einsum("ij,jk->ik", i, i, DType::bool_); }),
+  EXPECT_THAT(tn::message_of<tn::DTypeError>([&] { tn::einsum("ij,jk->ik", {i, i}, {.preferred = DType::bool_}); }),
               HasSubstr("bool is preferred"));
 }
 

@@ -112,7 +112,8 @@ std::vector<Target> targets() {
   Target small{.threads = 3};
   small.worth_forking = 0, small.cache_bytes = 1, small.shortest_run = 1, small.vector_bytes = 1;
   Target few = small;
-  few.register_elements = 4, few.small_frame_bytes = 256, few.long_rows = 0;
+  few.register_elements = 4, few.small_frame_bytes = 256, few.cache_bytes = 64, few.long_rows = 0;
+  few.updates_of_copies = 0;
   return {Target{.threads = 2}, small, few};
 }
 

@@ -223,6 +223,13 @@ TEST(KernelVerify, OfWhereItIsFound) {
   EXPECT_THAT(with_found("  each []\n    m4[0] = 3\n  each [i0<n4]\n    m1[0] = 3\n" + touch), HasSubstr(untouched));
   EXPECT_THAT(with_found("  parallel blocks i0<2\n" + in_step("")), HasSubstr("blocks that run at once all find m1"));
   EXPECT_EQ(with_found("  blocks i0<2\n" + in_step("")), "nothing");
+  // What each block has for itself: not what blocks around have, nor blocks before.
+  const std::string found = "      each []\n        m1[0] = 3\n", all = "blocks that run at once all find m1";
+  EXPECT_EQ(with_found("  parallel blocks i0<2, own m1\n" + in_step("")), "nothing");
+  EXPECT_EQ(with_found("  parallel blocks i0<2, own m1\n    blocks i1<2\n" + found), "nothing");
+  EXPECT_THAT(with_found("  blocks i0<2, own m1\n    parallel blocks i1<2\n" + found), HasSubstr(all));
+  EXPECT_THAT(with_found("  parallel blocks i0<2, own m1\n" + in_step("") + "  parallel blocks i1<2\n" + in_step("")),
+              HasSubstr("m1 is a slot that blocks have each for itself"));
 }
 
 std::string went_wrong(const std::string& text) {

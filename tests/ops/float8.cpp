@@ -383,7 +383,7 @@ TEST(Float8, ProductsOfTwoFormats) {
   EXPECT_EQ(dot_general(a, b, axes, DType::f32).item<float>(), 9);
   EXPECT_EQ(dot_general(a, convert(b, DType::bf16), axes, DType::f32).item<float>(), 9);
   EXPECT_THAT(message_of([&] { (void)matmul(a, b); }), HasSubstr("matmul: f8e4m3fn[3] and f8e5m2[3] have no dtype"));
-  EXPECT_THAT(message_of([&] { (void)einsum("i,i->", a, b, DType::f32); }),
+  EXPECT_THAT(message_of([&] { (void)einsum("i,i->", {a, b}, {.preferred = DType::f32}); }),
               HasSubstr("einsum: f8e4m3fn[3] and f8e5m2[3]"));
 }
 

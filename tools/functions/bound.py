@@ -36,7 +36,7 @@ ARGUMENTS = {"Operand": "ArrayLike", "Array": "ArrayLike", "Arrays": "Sequence[A
              "std::function<Array (const Array& eigenvalues)>": "Any"}
 RESULTS = {"Array": "Array", "Arrays": "list[Array]", "std::vector<Array>": "list[Array]", "std::pair<Array, Array>": "tuple[Array, Array]",
            "bool": "builtins.bool", "std::int64_t": "int", "Dim": "int", "DType": "np.dtype[Any]", "MaybeArray": "Array | None",
-           "std::optional<Array>": "Array | None"}
+           "std::optional<Array>": "Array | None", "std::vector<std::vector<std::int64_t>>": "list[list[int]]"}
 # Records that are arguments themselves: a tuple of their members. Those of options are arguments by keyword.
 VALUES = ("PadWidth", "ConvolutionAxes", "DotAxes")
 SOURCES = ("Source", "Where")  # the user's line, which the module finds itself

@@ -130,8 +130,9 @@ def kron(a, b):
 
 
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, preferred_element_type=None):
-    """Sums of products by letters of axes: einsum("ij,jk->ik", a, b). Of more than two operands, two at a time, in the
-    order that NumPy's path finds. Axes of one letter have one size, or 1, which broadcasts.
+    """Sums of products by letters of axes: einsum("ij,jk->ik", a, b). Of more than two operands, two at a time: up to
+    twelve in the order of the fewest operations, or along a path that `optimize` holds. Axes of one letter have one
+    size, or 1, which broadcasts.
 
     >>> from tenon.numpy import ones
     >>> einsum("ij,j->i", ones((2, 3)), ones(3))
@@ -140,46 +141,9 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     if not isinstance(subscripts, str):
         subscripts, operands = _by_numbers(subscripts, operands)
     weak = bool(operands) and _dtypes._meet(operands)[1]
-    operands = _of_one_dtype(operands)
-    if operands and operands[0].dtype.kind == "b":  # whether any of the products is true
-        made = einsum(subscripts, *(_core.convert(x, "int32") for x in operands))
-        return _preferred(_core.not_equal(made, 0), preferred_element_type)
-    operands = _summed_in("einsum", preferred_element_type, operands)
-    terms, result = _spelled_out(subscripts.replace(" ", ""), operands)
-    if len(terms) != len(operands):
-        raise _core.OptionError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
-    for term, x in zip(terms, operands):
-        if len(term) != x.ndim:
-            raise ShapeError(f"einsum: the term {term!r} of an array of {x.ndim} axes.")
-    terms, operands = _without_ones(terms, operands)
-    if not isinstance(optimize, (str, bool)):
-        path = [tuple(step) for step in optimize if step != "einsum_path"]
-    elif len(operands) > 2:
-        path = np.einsum_path(f"{','.join(terms)}->{result}", *(np.broadcast_to(np.float32(0), x.shape) for x in operands),
-                              optimize="greedy")[0][1:]
-    else:
-        path = [tuple(range(len(operands)))]
-    return _preferred(_core.with_weak(_along_path(terms, operands, result, path), weak), preferred_element_type)
-
-
-def _along_path(terms, operands, result, path):
-    """The products of those that each step of a path names."""
-    for step in path:
-        taken = [(terms[i], operands[i]) for i in step]
-        terms = [t for i, t in enumerate(terms) if i not in step]
-        operands = [x for i, x in enumerate(operands) if i not in step]
-        wanted = {*result, *"".join(terms)}
-        kept = result if not terms else "".join(sorted({*"".join(t for t, _ in taken)} & wanted))
-        term, made = taken[0]
-        for k, (other, x) in enumerate(taken[1:], 1):
-            later = {*kept, *"".join(t for t, _ in taken[k + 1:])}
-            between = kept if k == len(taken) - 1 else "".join(sorted({*term, *other} & later))
-            made, term = _core.tn.einsum(f"{term},{other}->{between}", made, x), between
-        if len(taken) == 1:
-            made = _core.tn.einsum(f"{term}->{kept}", made)
-        terms.append(kept)
-        operands.append(made)
-    return operands[0]
+    path = [] if isinstance(optimize, (str, bool)) else [step for step in optimize if step != "einsum_path"]
+    made = _core.tn.einsum(subscripts, _of_one_dtype(operands), preferred=preferred_element_type, path=path)
+    return made if preferred_element_type else _core.with_weak(made, weak)
 
 
 def _by_numbers(first, operands):
@@ -191,38 +155,21 @@ def _by_numbers(first, operands):
     return "->".join(text), every[0:len(every) // 2 * 2:2]
 
 
-def _spelled_out(subscripts, operands):
-    """The terms with letters for the axes that "..." stands for, and the result's letters."""
-    left, arrow, right = subscripts.partition("->")
-    terms = left.split(",")
-    free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in subscripts]
-    most = 0
-    for i, (term, x) in enumerate(zip(terms, operands)):
-        if "..." in term:
-            n = x.ndim - (len(term) - 3)
-            most = builtins.max(most, n)
-            terms[i] = term.replace("...", "".join(free[:n][::-1]) if n else "")
-    shared = "".join(free[:most][::-1])
-    letters = ",".join(terms)
-    if not arrow:
-        once = sorted(c for c in {*letters} - {","} if letters.count(c) == 1 and c not in shared)
-        right = shared + "".join(once)
-    return terms, right.replace("...", shared)
-
-
-def _without_ones(terms, operands):
-    """The terms and operands without axes of size 1 whose letter stands for more elsewhere: these broadcast."""
-    # What may be 1, of a size that a trace takes for any, is taken to be the others'.
-    larger = {c for term, x in zip(terms, operands) for c, n in zip(term, x.shape) if not _core.same_size(n, 1)}
-    kept = [[i for i, c in enumerate(term) if not (c in larger and all(_core.same_size(n, 1) for d, n in zip(term, x.shape) if d == c))]
-            for term, x in zip(terms, operands)]
-    return (["".join(term[i] for i in at) for term, at in zip(terms, kept)],
-            [x if len(at) == x.ndim else _core.tn.reshape(x, [x.shape[i] for i in at]) for x, at in zip(operands, kept)])
-
-
 def einsum_path(subscripts, /, *operands, optimize="auto"):
-    """The order in which NumPy would contract."""
-    return np.einsum_path(subscripts, *(np.broadcast_to(np.float32(0), np.shape(x)) for x in operands), optimize="greedy")
+    """The path that einsum takes, after the word "einsum_path", and NumPy's description of it.
+
+    >>> from tenon.numpy import ones
+    >>> einsum_path("ij,jk,k->i", ones((2, 3)), ones((3, 4)), ones(4))[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _by_numbers(subscripts, operands)
+    if isinstance(optimize, (str, bool)):
+        steps = map(sorted, _core.tn.einsum_path(subscripts, [asarray(x) for x in operands]))
+    else:
+        steps = (step for step in optimize if step != "einsum_path")
+    path = ["einsum_path", *map(tuple, steps)]
+    return np.einsum_path(subscripts, *(np.broadcast_to(np.float32(0), np.shape(x)) for x in operands), optimize=path)
 
 
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):

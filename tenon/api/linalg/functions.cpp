@@ -329,6 +329,47 @@ Array right_solve(const Array& a, const Array& x) {
   return matrices::transposed(solve(matrices::transposed(a), matrices::transposed(x)));
 }
 
+// x, complex, of a system whose matrices have the eigenvalues v and w: real where c is, and NaN where some v and -w are
+// nearer than `tolerance`.
+Array where_apart(const Array& x, const Array& v, const Array& w, const Array& c, double tolerance) {
+  const Array nearest = amin(abs(expand_dims(v, -1) + expand_dims(w, -2)), Axes{-2, -1}.keepdims());
+  const Array made = is_complex(c.dtype()) ? x : real(x);
+  return where(nearest < tolerance, convert(special::nan, made.dtype()), made);
+}
+
+Array sylvester_by_eigenvectors(const Array& a, const Array& b, const Array& c, double tolerance) {
+  const Eig left = eig(a), right = eig(b);
+  const Array &v = left.eigenvalues, &w = right.eigenvalues;
+  const Array inner = matmul(solve(left.eigenvectors, convert(c, v.dtype())), right.eigenvectors);
+  const Array apart = inner / (expand_dims(v, -1) + expand_dims(w, -2));
+  return where_apart(right_solve(right.eigenvectors, matmul(left.eigenvectors, apart)), v, w, c, tolerance);
+}
+
+Array sylvester_by_forms(const Array& a, const Array& b, const Array& c, double tolerance) {
+  const Schur left = schur(a, {.complex = true}), right = schur(b, {.complex = true});
+  const Array inner = matmul(matrices::adjoint(left.z), matmul(convert(c, left.t.dtype()), right.z));
+  const Array made = matmul(matmul(left.z, triangular_sylvester(left.t, right.t, inner)), matrices::adjoint(right.z));
+  return where_apart(made, matrices::diagonal(left.t), matrices::diagonal(right.t), c, tolerance);
+}
+
+// Schur forms have no derivatives. That of x solves the same system, of what a, b and c change in it.
+Array sylvester_by_rule(const Array& a, const Array& b, const Array& c, double tolerance) {
+  const auto value = [tolerance](const Array& a, const Array& b, const Array& c) {
+    return sylvester_by_forms(a, b, c, tolerance);
+  };
+  const auto rule = [tolerance](const Array& a, const Array& b, const Array& c, const Array& da, const Array& db,
+                                const Array& dc) {
+    const Array x = sylvester_by_rule(a, b, c, tolerance);
+    const auto product = [&](const Array& d) { return matmul(a, d) + matmul(d, b); };
+    const auto solved = [&](const Array& right) { return sylvester_by_forms(a, b, right, tolerance); };
+    const auto transposed = [&](const Array& right) {
+      return sylvester_by_forms(matrices::transposed(a), matrices::transposed(b), right, tolerance);
+    };
+    return std::pair(x, system_solution(product, dc - matmul(da, x) - matmul(x, db), solved, transposed));
+  };
+  return custom_jvp(value, rule)(a, b, c);
+}
+
 }  // namespace
 
 Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, const SylvesterOptions& options) {
@@ -347,24 +388,8 @@ Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, cons
   const Shape batch = matrices::broadcast_batches("solve_sylvester", zeros(with_axes(both, {1, 1})), all[2]);
   for (Array& x : all) x = matrices::with_batch(x, batch);
   if (without_elements(all[2])) return given.narrow(all[2]);
-  const DType number = is_complex(all[2].dtype()) ? all[2].dtype() : complex_of(all[2].dtype());
-  Array made = all[2], v = made, w = made;
-  if (options.by_eigenvectors) {
-    const Eig left = eig(all[0]), right = eig(all[1]);
-    v = left.eigenvalues, w = right.eigenvalues;
-    const Array inner = matmul(solve(left.eigenvectors, convert(all[2], number)), right.eigenvectors);
-    made =
-        right_solve(right.eigenvectors, matmul(left.eigenvectors, inner / (expand_dims(v, -1) + expand_dims(w, -2))));
-  } else {
-    const Schur left = schur(all[0], {.complex = true}), right = schur(all[1], {.complex = true});
-    v = matrices::diagonal(left.t), w = matrices::diagonal(right.t);
-    const Array inner = matmul(matrices::adjoint(left.z), matmul(convert(all[2], number), right.z));
-    made = matmul(matmul(left.z, triangular_sylvester(left.t, right.t, inner)), matrices::adjoint(right.z));
-  }
-  const Array nearest = amin(abs(expand_dims(v, -1) + expand_dims(w, -2)), Axes{-2, -1}.keepdims());
-  if (!is_complex(given.stored)) made = real(made);
-  const Array unknown = convert(std::numeric_limits<double>::quiet_NaN(), made.dtype());
-  return given.narrow(where(nearest < options.tolerance, unknown, made));
+  return given.narrow(options.by_eigenvectors ? sylvester_by_eigenvectors(all[0], all[1], all[2], options.tolerance)
+                                              : sylvester_by_rule(all[0], all[1], all[2], options.tolerance));
 }
 
 }  // namespace tenon::linalg

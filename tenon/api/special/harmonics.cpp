@@ -17,10 +17,11 @@
 namespace tenon::special {
 namespace {
 
-// Numbers in the ratio of J_k, J_(k + 1), and of what 1 is the sum of: J₀ + 2 Σ J_2k.
+// Miller's algorithm (Abramowitz and Stegun 9.12, example 1): the recurrence of Bessel functions from a high order
+// down, on numbers that are J_k and J_(k + 1) but for a factor. The sum J₀ + 2 Σ J_2k, which is 1, tells that factor.
 struct Miller {
   Array here, above, sum;
-  // From k + 1 down to k; and all divided by what keeps them below 1, which is returned.
+  // From k + 1 down to k. All are scaled so that none exceeds 1; returns that scale.
   Array descend(const Array& z, const Array& k, const Array& weight) {
     const Array times_z = 2.0 * (k + 1.0) * here - z * above;
     const Array size = abs(times_z), least = abs(z), large = size > least;

@@ -95,9 +95,6 @@ inline double magic(Real x) { return x.f32() ? 0x1.8p23 : 0x1.8p52; }
 // Whether the function being written may use instructions of this name.
 bool has_feature(Builder& b, const char* name);
 
-// Lanes of one of the widest registers that the function being written should use.
-unsigned register_lanes(Builder& b, llvm::Type* type);
-
 // Where the condition holds in no lane, what `usual` gives; else what `other` gives for all lanes, out of the way.
 using Reals = std::vector<Real>;
 Reals unless(Builder& b, llvm::Value* condition, llvm::function_ref<Reals()> usual, llvm::function_ref<Reals()> other);

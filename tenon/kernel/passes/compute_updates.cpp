@@ -24,16 +24,16 @@ bool are_costly(const Nest& n) {
 
 class NarrowIndex {
  public:
-  // Sums and products wrap on the way: what they come to fits. Nothing where a part may need more.
+  // What e, which fits, is modulo 2^32: sums and products may wrap on the way, and so may what is truncated before.
   Expr wrapped(const Expr& e) {
     if (const Expr same = exact(e)) return same;
-    if (e.kind() == Expr::Kind::variable) return convert(DType::i32, e);
     return kept(wrapped_, e, [&] {
-      if (e.kind() == Expr::Kind::select) return chosen(e, wrapped(e.operand(1)), wrapped(e.operand(2)));
+      if (e.kind() == Expr::Kind::select)
+        return select(truth(e.operand(0)), wrapped(e.operand(1)), wrapped(e.operand(2)));
       const Binary op = e.node().binary;
       const bool wraps = e.kind() == Expr::Kind::binary &&
                          (op == Binary::add || op == Binary::sub || op == Binary::mul || op == Binary::and_);
-      return wraps ? of_both(op, wrapped(e.operand(0)), wrapped(e.operand(1))) : Expr();
+      return wraps ? binary(op, wrapped(e.operand(0)), wrapped(e.operand(1))) : convert(DType::i32, e);
     });
   }
 
@@ -57,8 +57,11 @@ class NarrowIndex {
           const auto value = static_cast<std::int32_t>(constant_value(e));
           return value == constant_value(e) ? constant(DType::i32, &value) : Expr();
         }
-        case Expr::Kind::convert:
-          return e.operand(0).dtype() == DType::i32 ? e.operand(0) : Expr();
+        case Expr::Kind::convert: {
+          const DType from = e.operand(0).dtype();
+          if (from == DType::i32) return e.operand(0);
+          return is_integer(from) && size_of(from) < size_of(DType::i32) ? convert(DType::i32, e.operand(0)) : Expr();
+        }
         case Expr::Kind::select:
           return chosen(e, exact(e.operand(1)), exact(e.operand(2)));
         case Expr::Kind::binary:
@@ -150,10 +153,7 @@ Nest nest_over(const Nest& n, const std::vector<Loop>& loops, const std::map<std
 DType index_dtype(const Dim& places) {
   return at_most(places, std::numeric_limits<std::int32_t>::max()) ? DType::i32 : DType::i64;
 }
-Expr narrow_index(const Expr& index) {
-  const Expr narrow = NarrowIndex().wrapped(index);
-  return narrow ? narrow : convert(DType::i32, index);
-}
+Expr narrow_index(const Expr& index) { return NarrowIndex().wrapped(index); }
 Expr narrow_truth(const Expr& condition) { return NarrowIndex().truth(condition); }
 
 bool go_by_vectors(const Updates& u) {

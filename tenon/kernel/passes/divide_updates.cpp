@@ -346,12 +346,15 @@ class UpdateDivider {
   // Copies that the updates of a part go to in turn, a power of two: one that meets what another has just stored waits
   // for it, which they do often where there are few places.
   std::int64_t turns(const Updates& u) const {
-    constexpr std::int64_t many = 4, least_each = 16, cached_bytes = 16 << 10;
-    const auto copies = static_cast<std::int64_t>(bytes(u)) * many;
+    constexpr std::int64_t most = 4, cached_bytes = 16 << 10;
+    if (!u.free.empty() || !u.elements.known()) return 1;
+    const std::int64_t inner = loops_of(u).back().size.value(), copies = inner >= most ? most : inner >= 2 ? 2 : 1;
+    // One thread clears and sums as many elements more as there are copies, for all threads.
+    const std::int64_t least_each = std::max(target_.updates_of_copies, 2 * threads_);
     const Dim updates = floor_div(u.updates(), most_parts(u));
-    const bool pays = u.free.empty() && at_most(u.elements, cached_bytes / copies) &&
-                      !at_most(updates, many * least_each * u.elements.try_value().value_or(0));
-    return pays ? many : 1;
+    const bool pays = at_most(u.elements, cached_bytes / (static_cast<std::int64_t>(bytes(u)) * copies)) &&
+                      !at_most(updates, copies * least_each * u.elements.value());
+    return pays ? copies : 1;
   }
 
   void in_parts(const Nest& n, const Updates& u, Block& to) {

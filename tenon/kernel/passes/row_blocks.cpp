@@ -318,12 +318,12 @@ class Divider {
   }
   // What a group costs at most, in nanoseconds: `cost` is what it does with sizes as they are estimated.
   double most_work(const RowGroup& group, double cost) const {
-    for (const Dim& size : {group.rows, longest_row(group)}) {
+    const auto more = [&](const Dim& size) {
       const std::optional<std::int64_t> most = bound_of(f_, size);
-      if (!most) return std::numeric_limits<double>::infinity();
-      cost *= static_cast<double>(*most) / std::max(estimate(size), 1.);
-    }
-    return cost;
+      return most ? static_cast<double>(*most) / std::max(estimate(size), 1.) : std::numeric_limits<double>::infinity();
+    };
+    // All members have these rows; some may have nothing of the longest.
+    return cost * more(group.rows) * std::max(more(longest_row(group)), 1.);
   }
   // So many rows that what is left of them behind whole blocks, which one thread does, takes little of what makes a
   // fork worth it; and no fewer than vectors like.

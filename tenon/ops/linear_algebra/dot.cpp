@@ -243,75 +243,6 @@ const OpInfo dot_info{
     })};
 const bool dot_installed = (install_op(dot_info), true);
 
-// --- einsum ---
-struct Equation {
-  std::string a, b, out;
-};
-Equation parse_equation(std::string_view text, bool two) {
-  std::string clean;
-  for (char c : text)
-    if (c != ' ') clean += c;
-  const auto arrow = clean.find("->");
-  const std::string in = clean.substr(0, arrow);
-  const auto comma = in.find(',');
-  Equation e{in.substr(0, comma), comma == std::string::npos ? "" : in.substr(comma + 1), ""};
-  const auto bad = [&](const char* why) -> void {
-    throw ShapeError(fmt::format("einsum: '{}' {}.", text, why), "Write letters for axes, as in \"ij,jk->ik\".");
-  };
-  if (two != (comma != std::string::npos)) bad("does not name as many operands as are given");
-  for (char c : e.a + e.b)
-    if (!std::isalpha(static_cast<unsigned char>(c))) bad("has something that is not a letter");
-  if (arrow != std::string::npos) {
-    e.out = clean.substr(arrow + 2);
-    for (char c : e.out)
-      if ((e.a + e.b).find(c) == std::string::npos || std::ranges::count(e.out, c) != 1)
-        bad("has a result letter that no operand has, or has it twice");
-  } else {
-    std::map<char, int> counts;
-    for (char c : e.a + e.b) ++counts[c];
-    for (const auto& [c, n] : counts)
-      if (n == 1) e.out += c;
-  }
-  return e;
-}
-
-// Repeated letters become their diagonal; letters in neither the other operand nor the result are summed.
-Array prepare(Array x, std::string& letters, const std::string& kept, std::string_view text) {
-  if (x.rank() != letters.size())
-    throw ShapeError(fmt::format("einsum: '{}' names {} axes of {}.", text, letters.size(), x.type().text()),
-                     "Write one letter for each axis.");
-  for (std::size_t i = 0; i < letters.size(); ++i)
-    for (std::size_t j = letters.size() - 1; j > i; --j) {
-      if (letters[i] != letters[j]) continue;
-      const Dim n = x.shape()[i];
-      if (n != x.shape()[j])
-        throw ShapeError(
-            fmt::format("einsum: axes {} and {} of {} carry one letter but differ in size.", i, j, x.type().text()),
-            "A letter that occurs twice takes the diagonal: give the axes two letters.");
-      const Shape shape = x.shape();
-      const Array same = iota(DType::i32, shape, static_cast<std::int64_t>(i)) ==
-                         iota(DType::i32, shape, static_cast<std::int64_t>(j));
-      x = sum(where(same, x, zeros_like(Type::array(x.dtype(), {}))), Axes{static_cast<std::int64_t>(j)});
-      letters.erase(j, 1);
-    }
-  Axes64 summed;
-  std::string left;
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    if (kept.find(letters[i]) == std::string::npos)
-      summed.push_back(static_cast<std::int64_t>(i));
-    else
-      left += letters[i];
-  }
-  letters = left;
-  return summed.empty() ? x : sum(x, Axes(summed));
-}
-
-Array arrange(const Array& x, const std::string& from, const std::string& to) {
-  Axes64 permutation;
-  for (char c : to) permutation.push_back(static_cast<std::int64_t>(from.find(c)));
-  return transpose(x, permutation);
-}
-
 }  // namespace
 
 ProductForm product_form(const Params& params, const Type& a, const Type& b) {
@@ -484,45 +415,6 @@ Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred)
   std::iota(lanes.begin(), lanes.end(), 0);
   const auto n = static_cast<std::int64_t>(batch.rank());
   return dot_general(spread(a), spread(b), {{n + 1}, {n}, lanes, lanes}, preferred);
-}
-
-Array einsum(std::string_view equation, const Operand& a) {
-  const SourceScope place(a.where(), "einsum");
-  Equation e = parse_equation(equation, false);
-  const Array x = prepare(a, e.a, e.out, equation);
-  return arrange(x, e.a, e.out);
-}
-
-Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred) {
-  const SourceScope place(a.where(), "einsum");
-  const DType met = promoted("einsum", {a, b}).dtype;
-  Equation e = parse_equation(equation, true);
-  // Letters that only one operand has are summed before: in the wider dtype.
-  const auto alone = [&](const Array& operand, const std::string& mine, const std::string& others) {
-    const bool sums = std::ranges::any_of(mine, [&](char c) { return others.find(c) == std::string::npos; });
-    if (!sums || !preferred) return operand;
-    return convert(operand, summed_in("einsum", met, *preferred));
-  };
-  const Array x = prepare(alone(a, e.a, e.b + e.out), e.a, e.b + e.out, equation),
-              y = prepare(alone(b, e.b, e.a + e.out), e.b, e.a + e.out, equation);
-  DotAxes axes;
-  std::string batch, free_a, free_b;
-  for (std::size_t i = 0; i < e.a.size(); ++i) {
-    const auto j = e.b.find(e.a[i]);
-    if (j == std::string::npos) {
-      free_a += e.a[i];
-    } else if (e.out.find(e.a[i]) == std::string::npos) {
-      axes.contract_a.push_back(static_cast<std::int64_t>(i));
-      axes.contract_b.push_back(static_cast<std::int64_t>(j));
-    } else {
-      batch += e.a[i];
-      axes.batch_a.push_back(static_cast<std::int64_t>(i));
-      axes.batch_b.push_back(static_cast<std::int64_t>(j));
-    }
-  }
-  for (char c : e.b)
-    if (e.a.find(c) == std::string::npos) free_b += c;
-  return arrange(dot_general(x, y, axes, preferred), batch + free_a + free_b, e.out);
 }
 
 Array dot(const Operand& a, const Operand& b) {

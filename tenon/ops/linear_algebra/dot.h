@@ -27,13 +27,6 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
 Array matmul(const Operand& a, const Operand& b);
 Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred);
 
-// "ij,jk->ik" and the like, for one or two operands; without "->" the letters that occur once, in alphabetical order.
-// dtypes as of dot_general.
-//   einsum("ii->i", Array{{1, 2}, {3, 4}})   // 1 4
-//   einsum("ij,j->i", Array{{1, 2}, {3, 4}}, Array{1, 10})   // 21 43
-Array einsum(std::string_view equation, const Operand& a);
-Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred = {});
-
 // The dtype in which `function` sums products of `factors` for a result that is to be `preferred`; or DTypeError.
 DType summed_in(std::string_view function, DType factors, DType preferred);
 

@@ -1,6 +1,7 @@
 // Products that sum nothing.
 #include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/einsum.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/rules/rules.h"
