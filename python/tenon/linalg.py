@@ -285,7 +285,7 @@ def helmert(n, full=False):
     >>> helmert(2, full=True).shape, helmert(3).shape
     ((2, 2), (2, 3))
     """
-    return _core.tn.linalg.helmert(_sizes.size(n), "float64", full=bool(full))
+    return _core.tn.linalg.helmert(operator.index(n), "float64", full=bool(full))
 
 
 def dft(n, scale=None, *, dtype=None):
@@ -297,6 +297,6 @@ def dft(n, scale=None, *, dtype=None):
     dtype = _dtypes.default("c") if dtype is None else tnp.dtype(dtype)
     if dtype.kind != "c":
         raise _core.OptionError(f"dft: dtype must be complex, not {dtype}.")
-    return _core.tn.linalg.dft(_sizes.size(n), scale, dtype)
+    return _core.tn.linalg.dft(operator.index(n), scale, dtype)
 
 _repeated.public(globals())

@@ -3,8 +3,8 @@
 //
 // Vectors stand along the last axis, a number is one of one element; the axes before are a batch, and those of two
 // operands broadcast. Elements keep their dtype, of any kind where nothing else is said, and two operands meet in one.
-// Sizes may be any Dim where they are one. Derivatives of any order by the vectors' elements. DTypeError where a dtype
-// is given that is not as it says.
+// Sizes of vectors, and those given as a Dim, may vary. Derivatives of any order by the vectors' elements. DTypeError
+// where a dtype is given that is not as it says.
 #pragma once
 
 #include <cstdint>
@@ -86,14 +86,14 @@ Array hadamard(std::int64_t n, DType dtype = DType::i32, const Source& where = s
 struct HelmertOptions {
   bool full = false;
 };
-Array helmert(const Dim& n, DType dtype = DType::f32, const HelmertOptions& options = {},
+Array helmert(std::int64_t n, DType dtype = DType::f32, const HelmertOptions& options = {},
               const Source& where = std::source_location::current());
 
 // The matrix of the discrete Fourier transform of n samples, exp(-2πi jk / n): [n, n] of c64 or c128. Quarters of a
 // turn are exact. Divided by √n, which makes it unitary, or by n. DTypeError of a dtype that is not complex.
 //   linalg::dft(2)   // {{1, 1}, {1, -1}}
 enum class DftScale { sqrtn, n };
-Array dft(const Dim& n, std::optional<DftScale> scale = {}, DType dtype = DType::c64,
+Array dft(std::int64_t n, std::optional<DftScale> scale = {}, DType dtype = DType::c64,
           const Source& where = std::source_location::current());
 
 }  // namespace tenon::linalg

@@ -19,6 +19,9 @@ struct Places {
 };
 Places places_in(const Dim& m, const Dim& n) { return {iota(DType::i32, {m, n}, 0), iota(DType::i32, {m, n}, 1)}; }
 Array is(const Array& x, std::int32_t n) { return x == n; }
+Array plus(const Array& x, std::int32_t n) { return x + n; }
+// As where(), of arrays: less code where it is called.
+Array either(const Array& condition, const Array& one, const Array& other) { return where(condition, one, other); }
 Array number_of(const Dim& n) { return size_as_array(n, DType::i32); }
 
 // A number is a vector of one element.
@@ -92,7 +95,7 @@ Array circulant(const Operand& c) {
   const Dim n = elements_of(column);
   const Places of = places_in(n, n);
   const Array down = of.row - of.column;
-  return arranged(column, where(down < 0, down + number_of(n), down));
+  return arranged(column, either(down < 0, down + number_of(n), down));
 }
 
 Array convolution_matrix(const Operand& a, const Dim& n, signal::Extent mode) {
@@ -110,7 +113,7 @@ Array convolution_matrix(const Operand& a, const Dim& n, signal::Extent mode) {
   if (mode == signal::Extent::same) first = floor_div(n - 1, 2), rows = m;
   const Places of = places_in(rows, n);
   const Array at = of.row - of.column + number_of(first), made = arranged(a, at);
-  return where((at >= 0) & (at < number_of(m)), made, zeros_like(made));
+  return either((at >= 0) & (at < number_of(m)), made, zeros_like(made));
 }
 
 Array leslie(const Operand& f, const Operand& s) {
@@ -130,7 +133,7 @@ Array leslie(const Operand& f, const Operand& s) {
   const Shape batch = matrices::broadcast_batches("leslie", first, rates);
   const Places of = places_in(n - 1, n);
   const Array wide = broadcast_to(matrices::with_batch(rates, batch), with_axes(batch, {n - 1, n}));
-  const Array below = where(of.row == of.column, wide, zeros_like(wide));
+  const Array below = either(of.row == of.column, wide, zeros_like(wide));
   return concatenate({matrices::with_batch(first, batch), below}, -2);
 }
 
@@ -153,9 +156,10 @@ Array fiedler_companion(const Operand& given) {
         "Give the coefficients along the last axis, the highest first.");
   const Array rest = -without_first(a / slice_in_dim(a, 0, 1, -1));
   const auto [i, j] = places_in(elements_of(rest), elements_of(rest));
-  const Array second = i % 2, b = i - second, from = where(is(b + j, 0), -1, j - b), before = is(from, -1);
-  const Array in_first = where(before, b + 2, where(is(from, 1), b + 3, convert(is(from, 2), DType::i32)));
-  const Array at = where(is(second, 1), convert(before, DType::i32), in_first);
+  const Array second = i % 2, b = i - second, from = either(is(b + j, 0), -1, j - b), before = is(from, -1);
+  const auto number = [](const Array& condition) { return convert(condition, DType::i32); };
+  const Array first = either(before, plus(b, 2), either(is(from, 1), plus(b, 3), number(is(from, 2))));
+  const Array at = either(is(second, 1), number(before), first);
   return arranged(one_behind_other("fiedler_companion", convert(arange(2, DType::i32), a.dtype()), rest), at);
 }
 
