@@ -53,6 +53,7 @@
 #include "tenon/api/special.h"
 #include "tenon/api/stats.h"
 #include "tenon/api/std_functions.h"
+#include "tenon/api/structured_matrices.h"
 #include "tenon/api/tables.h"
 #include "tenon/api/tapers.h"
 #include "tenon/api/transforms.h"

@@ -1,5 +1,7 @@
 """Functions of matrices by their spectral factors: what jax.scipy.linalg has beside factors."""
 
+import operator
+
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.errors import DTypeError
@@ -25,9 +27,7 @@ def rsf2csf(T, Z, check_finite=True):
     >>> [part.dtype.name for part in rsf2csf(*schur([[0.0, 1.0], [-1.0, 0.0]]))]
     ['complex128', 'complex128']
     """
-    T, turned = _core.tn.linalg.schur(tnp.asarray(T), complex=True)
-    Z = _core.tn.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
-    return _core.broadcast_to(T, Z.shape), Z
+    return _core.tn.linalg.rsf2csf(tnp.asarray(T), tnp.asarray(Z))
 
 
 def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
@@ -130,11 +130,6 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
         raise NotImplementedError("eigh_tridiagonal: select='v': data would decide a size.")
     if select == "i" and select_range is None:
         raise _core.OptionError("eigh_tridiagonal: select='i' wants a select_range.")
-    if select == "i" and select_range[0] > select_range[1]:
-        raise _core.OptionError(f"eigh_tridiagonal: select_range {tuple(select_range)} is empty.")
-    a = tnp.diag(d) + (tnp.diag(e, -1) if e.size else 0)
-    part = slice(None) if select == "a" else slice(select_range[0], select_range[1] + 1)
-    if eigvals_only:
-        return _core.tn.linalg.eigvalsh(a, lower=True, symmetrize=False)[part]
-    w, v = _core.tn.linalg.eigh(a, lower=True, symmetrize=False)
-    return w[part], v[:, part]
+    first, last = (None, None) if select == "a" else map(operator.index, select_range)
+    f = _core.tn.linalg.eigvalsh_tridiagonal if eigvals_only else _core.tn.linalg.eigh_tridiagonal
+    return f(d, e, first=first, last=last)

@@ -4,20 +4,14 @@ Where both have a name (`cholesky`, `det`, `inv`, `norm`, `solve`) it is jax.num
 two axes; the axes before them are a batch.
 """
 
-import math
 import operator
 
-import numpy as np
-
-from tenon import _core, _repeated, _sizes, _transforms
+from tenon import _core, _repeated, _sizes
 from tenon import numpy as tnp
 from tenon._matrix_functions import *  # noqa: F403
 from tenon._matrix_functions import __all__ as _matrix_functions
-from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy import linalg as _numpy
-from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _adjoint, _of_one_dtype
 from tenon.numpy.linalg import *  # noqa: F403
 from tenon.numpy.linalg import _square
 
@@ -58,14 +52,7 @@ def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
     >>> cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)[0].tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return triangular_factor(a, lower), lower
-
-
-def triangular_factor(a, lower):
-    """The factor of Cholesky, lower or upper triangular, of which that triangle of a is read."""
-    a = tnp.asarray(a)
-    made = _core.tn.cholesky(a if lower else _adjoint(a), symmetrize=False)
-    return made if lower else _adjoint(made)
+    return _core.tn.linalg.cho_factor(tnp.asarray(a), lower=bool(lower)), lower
 
 
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
@@ -75,8 +62,9 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     [1.0, 2.0]
     """
     factor, lower = c_and_lower
-    first, second = (0, 2) if lower else (2, 0)
-    return solve_triangular(factor, solve_triangular(factor, b, first, lower), second, lower)
+    factor = tnp.asarray(factor)
+    b, shaped = _columns(factor, b)
+    return shaped(_core.tn.linalg.cho_solve(factor, b, lower=bool(lower)))
 
 
 def lu_factor(a, overwrite_a=False, check_finite=True):
@@ -122,10 +110,8 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a
     """
     if mode not in ("right", "left"):
         raise _core.OptionError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
-    q, *others = (_core.tn.linalg.pivoted_qr if pivoting else _core.tn.linalg.qr)(tnp.asarray(a), full_matrices=False)
-    c = tnp.asarray(c)
-    q = _core.conj(q) if conjugate else q
-    return (_core.tn.matmul(c, q) if mode == "right" else _core.tn.matmul(q, c), *others)
+    f = _core.tn.linalg.pivoted_qr_multiply if pivoting else _core.tn.linalg.qr_multiply
+    return f(tnp.asarray(a), tnp.asarray(c), left=mode == "left", conjugate=bool(conjugate))
 
 
 def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
@@ -157,23 +143,11 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
     >>> expm_frechet([[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]], compute_expm=False).tolist()
     [[0.0, 1.0], [2.0, 0.0]]
     """
-    a, e = tnp.asarray(A), tnp.asarray(E)
-    for name, x in (("A", a), ("E", e)):
-        if x.ndim < 2 or _core.same_size(x.shape[-2], x.shape[-1]) is False:
-            raise ShapeError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
-    if not _sizes.agree(a.shape, e.shape):
-        raise ShapeError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
-    a, e = _inexact_together(a, e)
-    value, along = _transforms.jvp(expm, (a,), (e,))
+    value, along = _core.tn.linalg.expm_frechet(tnp.asarray(A), tnp.asarray(E))
     return (value, along) if compute_expm else along
 
 
 # --- matrices of one form ---
-
-
-def _vectors(x):
-    x = tnp.asarray(x)
-    return x[None] if x.ndim == 0 else x
 
 
 def block_diag(*arrs):
@@ -182,17 +156,7 @@ def block_diag(*arrs):
     >>> block_diag([[1, 2]], 3).tolist()
     [[1, 2, 0], [0, 0, 3]]
     """
-    blocks = [tnp.atleast_2d(a) for a in (arrs if arrs else (tnp.zeros((1, 0)),))]
-    for i, block in enumerate(blocks):
-        if block.ndim > 2:
-            raise ShapeError(f"Arguments to block_diag must have at most 2 dimensions, got {block.shape} at argument {i}.")
-    width, before, rows = sum(b.shape[1] for b in blocks), 0, []
-    kind = tnp.result_type(*blocks)
-    for block in blocks:
-        n = block.shape[1]
-        rows.append(tnp.pad(_core.convert(block, kind), ((0, 0), (before, width - before - n))))
-        before += n
-    return tnp.concatenate(rows, 0)
+    return _core.tn.linalg.block_diag([tnp.asarray(a) for a in arrs or (tnp.zeros((1, 0)),)])
 
 
 def toeplitz(c, r=None):
@@ -201,18 +165,7 @@ def toeplitz(c, r=None):
     >>> toeplitz([1, 2, 3], [9, 4]).tolist()
     [[1, 4], [2, 1], [3, 2]]
     """
-    c = _vectors(c)
-    r = _core.conj(c) if r is None else _vectors(r)
-    m, n = c.shape[-1], r.shape[-1]
-    at = np.arange(n - 1, n - 1 + m)[:, None] - np.arange(n)  # into r backwards without its first, then c
-    return _arranged([_core.tn.reverse(r[..., 1:], [r.ndim - 1]), c], at)
-
-
-def _arranged(parts, at):
-    """Vectors one behind the other, and elements of that by a matrix of indices."""
-    batch = np.broadcast_shapes(*(p.shape[:-1] for p in parts))
-    row = tnp.concatenate([_core.broadcast_to(p, (*batch, p.shape[-1])) for p in parts], -1)
-    return tnp.take(row, at.astype("int32"), -1, mode="clip") if at.size else tnp.zeros((*batch, *at.shape), row.dtype)
+    return _core.tn.linalg.toeplitz(tnp.asarray(c), None if r is None else tnp.asarray(r))
 
 
 def hankel(c, r=None):
@@ -221,9 +174,7 @@ def hankel(c, r=None):
     >>> hankel([1, 2, 3], [3, 4]).tolist()
     [[1, 2], [2, 3], [3, 4]]
     """
-    c = _vectors(c)
-    r = tnp.zeros_like(c) if r is None else _vectors(r)
-    return _arranged([c, r[..., 1:]], np.arange(c.shape[-1])[:, None] + np.arange(r.shape[-1]))
+    return _core.tn.linalg.hankel(tnp.asarray(c), None if r is None else tnp.asarray(r))
 
 
 def circulant(c):
@@ -232,9 +183,7 @@ def circulant(c):
     >>> circulant([1, 2, 3]).tolist()
     [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
     """
-    c = _vectors(c)
-    n = c.shape[-1]
-    return _arranged([c], (np.arange(n)[:, None] - np.arange(n)) % max(n, 1))
+    return _core.tn.linalg.circulant(tnp.asarray(c))
 
 
 def companion(a):
@@ -252,21 +201,9 @@ def convolution_matrix(a, n, mode="full"):
     >>> convolution_matrix([1, 2], 2).tolist()
     [[1, 0], [2, 1], [0, 2]]
     """
-    a, n = tnp.asarray(a), operator.index(n)
-    if n <= 0:
-        raise ShapeError(f"convolution_matrix: n must be a positive integer. It is {n}.")
-    if a.ndim < 1 or a.shape[-1] == 0:
-        raise ShapeError(f"convolution_matrix: len(a) must be at least 1. Its shape is {a.shape}.")
     if mode not in ("full", "valid", "same"):
         raise _core.OptionError(f"mode must be one of ('full', 'valid', 'same'), but got {mode!r}")
-    m = a.shape[-1]
-    zeros = tnp.zeros((*a.shape[:-1], n - 1), a.dtype)
-    whole = toeplitz(tnp.concatenate([a, zeros], -1), tnp.concatenate([a[..., :1], zeros], -1))
-    if mode == "full":
-        return whole
-    drop, most = min(m, n) - 1, max(m, n)
-    first = drop // 2 if mode == "same" else drop
-    return whole[..., first:first + (most if mode == "same" else most - drop), :]
+    return _core.tn.linalg.convolution_matrix(tnp.asarray(a), _sizes.size(n), "largest" if mode == "same" else mode)
 
 
 def leslie(f, s):
@@ -275,14 +212,7 @@ def leslie(f, s):
     >>> leslie([0.5, 2.0], [0.25]).tolist()
     [[0.5, 2.0], [0.25, 0.0]]
     """
-    f, s = _of_one_dtype([tnp.asarray(f), tnp.asarray(s)])
-    n = f.shape[-1]
-    if n < 2:
-        raise ShapeError(f"leslie: the length of f along the last axis is {n}: there are at least two fertilities.")
-    if s.shape[-1] != n - 1:
-        raise ShapeError(f"leslie: {n} fertilities go with {n - 1} rates of survival, not {s.shape[-1]}.")
-    below = tnp.concatenate([s[..., :, None] * tnp.eye(n - 1, dtype=s.dtype), tnp.zeros((*s.shape, 1), s.dtype)], -1)
-    return tnp.concatenate([f[..., None, :], below], -2)
+    return _core.tn.linalg.leslie(tnp.asarray(f), tnp.asarray(s))
 
 
 def fiedler(a):
@@ -291,8 +221,7 @@ def fiedler(a):
     >>> fiedler([1, 4, 6]).tolist()
     [[0, 3, 5], [3, 0, 2], [5, 2, 0]]
     """
-    a = _vectors(a)
-    return _core.abs(a[..., :, None] - a[..., None, :])
+    return _core.tn.linalg.fiedler(tnp.asarray(a))
 
 
 def fiedler_companion(a):
@@ -302,25 +231,7 @@ def fiedler_companion(a):
     >>> fiedler_companion([1.0, -3.0, 2.0]).tolist()
     [[3.0, -2.0], [1.0, 0.0]]
     """
-    a = _core.to_inexact(tnp.asarray(a))
-    if a.ndim == 0 or a.shape[-1] == 0:
-        raise ShapeError(f"fiedler_companion: coefficients, the highest first. Their shape is {a.shape}.")
-    a = a / a[..., :1]
-    n = a.shape[-1] - 1
-    made = tnp.zeros((*a.shape[:-1], n, n), a.dtype)
-    if n == 0:
-        return made
-    # Coefficients beside the diagonal in every second row, and each 1 two places from it (Fiedler 2003).
-    rows, columns, of, ones = [0], [0], [1], [(1, 0)] if n > 1 else []
-    for i in range(0, n, 2):
-        for column, k in ((i - 1, i + 1), (i + 1, i + 2)):
-            if 0 < column < n:
-                rows.append(i), columns.append(column), of.append(k)
-    ones += [(i, i + 2) for i in range(0, n - 2, 2)] + [(i, i - 2) for i in range(3, n, 2)]
-    made = made.at[..., np.array(rows), np.array(columns)].set(-a[..., np.array(of)])
-    for i, k in ones:
-        made = made.at[..., i, k].set(1)
-    return made
+    return _core.tn.linalg.fiedler_companion(tnp.asarray(a))
 
 
 def hilbert(n):
@@ -329,8 +240,7 @@ def hilbert(n):
     >>> hilbert(2).tolist()
     [[1.0, 0.5], [0.5, 0.3333333333333333]]
     """
-    at = np.arange(operator.index(n))
-    return tnp.array(1.0 / (at[:, None] + at + 1))
+    return _core.tn.linalg.hilbert(_sizes.size(n), "float64")
 
 
 def invhilbert(n):
@@ -339,17 +249,7 @@ def invhilbert(n):
     >>> invhilbert(2).tolist()
     [[4.0, -6.0], [-6.0, 12.0]]
     """
-    n, c = operator.index(n), math.comb
-    return tnp.array(np.array([[float((-1) ** (i + j) * (i + j + 1) * c(n + i, n - j - 1) * c(n + j, n - i - 1)
-                                      * c(i + j, i) ** 2) for j in range(n)] for i in range(n)]).reshape(n, n))
-
-
-def _pascal(n, kind, sign):
-    n = operator.index(n)
-    if kind not in (None, "symmetric", "lower", "upper"):
-        raise _core.OptionError(f"kind must be 'symmetric', 'lower', or 'upper', not {kind!r}.")
-    lower = np.array([[sign ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)], float).reshape(n, n)
-    return lower.T if kind == "upper" else lower, kind in (None, "symmetric")
+    return _core.tn.linalg.invhilbert(operator.index(n), "float64")
 
 
 def pascal(n, kind=None):
@@ -358,8 +258,7 @@ def pascal(n, kind=None):
     >>> pascal(3).tolist()
     [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [1.0, 3.0, 6.0]]
     """
-    made, symmetric = _pascal(n, kind, 1)
-    return tnp.array(made @ made.T if symmetric else made)
+    return _core.tn.linalg.pascal(operator.index(n), kind, "float64")
 
 
 def invpascal(n, kind=None):
@@ -368,8 +267,7 @@ def invpascal(n, kind=None):
     >>> invpascal(2).tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
-    made, symmetric = _pascal(n, kind, -1)
-    return tnp.array(made.T @ made if symmetric else made)
+    return _core.tn.linalg.invpascal(operator.index(n), kind, "float64")
 
 
 def hadamard(n, dtype=int):
@@ -378,13 +276,7 @@ def hadamard(n, dtype=int):
     >>> hadamard(2).tolist()
     [[1, 1], [1, -1]]
     """
-    n = operator.index(n)
-    if n < 1 or n & (n - 1):
-        raise ShapeError(f"hadamard: n is a positive power of 2, not {n}.")
-    made = np.ones((1, 1))
-    while made.shape[0] < n:
-        made = np.block([[made, made], [made, -made]])
-    return _core.convert(tnp.array(made.astype(np.int64)), dtype)   # -1 of unsigned ones: the largest
+    return _core.tn.linalg.hadamard(operator.index(n), dtype)
 
 
 def helmert(n, full=False):
@@ -393,14 +285,7 @@ def helmert(n, full=False):
     >>> helmert(2, full=True).shape, helmert(3).shape
     ((2, 2), (2, 3))
     """
-    n = operator.index(n)
-    if n < 1:
-        raise ShapeError(f"helmert: n must be a positive integer, not {n}.")
-    at = np.arange(n)
-    made = np.tril(np.ones((n, n)), -1) - np.diag(at)
-    made[:1] = 1
-    lengths = np.where(at == 0, n, at * (at + 1))
-    return tnp.array((made / np.sqrt(lengths)[:, None])[0 if full else 1:])
+    return _core.tn.linalg.helmert(operator.index(n), "float64", full=bool(full))
 
 
 def dft(n, scale=None, *, dtype=None):
@@ -409,15 +294,9 @@ def dft(n, scale=None, *, dtype=None):
     >>> tnp.round(dft(2).real).tolist()
     [[1.0, 1.0], [1.0, -1.0]]
     """
-    n = operator.index(n)
-    if scale not in (None, "sqrtn", "n"):
-        raise _core.OptionError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
     dtype = _dtypes.default("c") if dtype is None else tnp.dtype(dtype)
     if dtype.kind != "c":
         raise _core.OptionError(f"dft: dtype must be complex, not {dtype}.")
-    at = np.arange(n)
-    made = np.exp(-2j * np.pi / max(n, 1) * (np.outer(at, at) % max(n, 1)))
-    made = made / {None: 1.0, "sqrtn": math.sqrt(max(n, 1)), "n": max(n, 1)}[scale]
-    return tnp.array(made, dtype)
+    return _core.tn.linalg.dft(operator.index(n), scale, dtype)
 
 _repeated.public(globals())

@@ -387,3 +387,62 @@ def test_second_derivatives_of_qr_where_nothing_is_reflected():
         curved = np.tensordot(np.tensordot(tn.hessian(value)(a), direction, 2), direction, 2)
         for got in (tn.jvp(lambda a: tn.jvp(value, (a,), (direction,))[1], (a,), (direction,))[1], curved):
             assert np.allclose(got, wanted, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64", "complex128"])
+def test_structured_matrices_are_those_of_scipy(dtype):
+    scipy = pytest.importorskip("scipy.linalg")
+    c, r = (np.random.default_rng(n).uniform(1, 9, n).astype(dtype) for n in (4, 6))
+    calls = {
+        "toeplitz": [(c,), (c, r), (r, c)], "hankel": [(c,), (c, r), (r, c)], "circulant": [(c,)], "leslie": [(c, c[1:])],
+        "fiedler": [(c,)], "block_diag": [(c, 3, np.ones((2, 3), dtype), np.zeros((2, 0), dtype)), ()],
+        "convolution_matrix": [(c, n, mode) for n in (1, 3, 4, 7) for mode in ("full", "same", "valid")],
+    }
+    for name, arguments in calls.items():
+        for given in arguments:
+            made, wanted = getattr(slinalg, name)(*given), getattr(scipy, name)(*given)
+            assert made.shape == wanted.shape and np.array_equal(made, wanted), (name, given)
+            if given:
+                arrays = [i for i, x in enumerate(given) if isinstance(x, np.ndarray)]
+
+                def f(*xs):
+                    return getattr(slinalg, name)(*(xs[arrays.index(i)] if i in arrays else x for i, x in enumerate(given)))
+
+                assert np.array_equal(tn.jit(f)(*(given[i] for i in arrays)), wanted)
+    for n in (0, 1, 2, 5, 14):
+        for name in ("hilbert", "pascal", "invpascal"):
+            assert np.array_equal(getattr(slinalg, name)(n), np.asarray(getattr(scipy, name)(n), float).reshape(n, n)), (name, n)
+        exact = np.asarray(scipy.invhilbert(n, exact=True), float).reshape(n, n)
+        assert np.array_equal(slinalg.invhilbert(n), exact), n
+        for kind in ("lower", "upper"):
+            for name in ("pascal", "invpascal"):
+                assert np.array_equal(getattr(slinalg, name)(n, kind), np.asarray(getattr(scipy, name)(n, kind), float).reshape(n, n)), (name, n)
+        if n:
+            near(slinalg.helmert(n), scipy.helmert(n)), near(slinalg.helmert(n, full=True), scipy.helmert(n, full=True))
+            for scale in (None, "sqrtn", "n"):
+                near(slinalg.dft(n, scale), scipy.dft(n, scale))
+    assert np.array_equal(slinalg.hadamard(16, dtype), scipy.hadamard(16).astype(dtype))
+
+
+def test_products_with_q_are_those_of_scipy():
+    scipy = pytest.importorskip("scipy.linalg")
+    for dtype in ("float64", "complex128"):
+        a, c, v = matrices(5, 3, dtype=dtype), matrices(2, 5, dtype=dtype, seed=1), matrices(3, dtype=dtype, seed=2)
+        for conjugate in (False, True):
+            for pivoting in (False, True):
+                for given, mode in ((c, "right"), (v, "left"), (np.stack([v, 2 * v], 1), "left"), (c[0], "right")):
+                    made = slinalg.qr_multiply(a, given, mode, pivoting, conjugate)
+                    for one, wanted in zip(made, scipy.qr_multiply(a, given, mode, pivoting, conjugate), strict=True):
+                        near(one, wanted, 10)
+
+
+def test_sizes_of_structured_matrices_may_vary():
+    def f(x):
+        n = x.shape[0]
+        return linalg.hilbert(n), linalg.convolution_matrix(x, n, "same"), linalg.toeplitz(x, x[1:])
+
+    jitted = tn.jit(f, sizes="symbolic")
+    for n in (2, 3, 8):
+        x = matrices(n)
+        for made, wanted in zip(jitted(x), f(x), strict=True):
+            near(made, wanted)

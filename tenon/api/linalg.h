@@ -12,8 +12,10 @@
 // pinv, lstsq and polar do not divide by differences, of whatever order.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "tenon/ir/array.h"
 #include "tenon/ops/linear_algebra/linear_algebra.h"
@@ -35,6 +37,15 @@ struct Eigh {
 };
 Eigh eigh(const Operand& a, const EighOptions& options = {});
 Array eigvalsh(const Operand& a, const EighOptions& options = {});
+// The same of the Hermitian matrix with these diagonals: the main one [..., n], of which the real part counts, and the
+// one below it [..., n - 1]; the axes before broadcast. `first` and `last`: the eigenvalues of those indices alone, and
+// those between them. By the whole matrix, in time that grows as n³. ShapeError where sizes or indices do not fit.
+//   linalg::eigvalsh_tridiagonal(Array{2.f, 2.f}, Array{1.f})   // 1 3
+struct EighTridiagonalOptions {
+  std::optional<std::int64_t> first = {}, last = {};
+};
+Eigh eigh_tridiagonal(const Operand& diagonal, const Operand& below, const EighTridiagonalOptions& options = {});
+Array eigvalsh_tridiagonal(const Operand& diagonal, const Operand& below, const EighTridiagonalOptions& options = {});
 
 // Any square a: [..., n, n]. Complex eigenvalues [..., n] in LAPACK's order, and eigenvectors [..., n, n], columns,
 // whose largest element is real; of aᴴ the left ones. Of a real matrix conjugate pairs stand beside each other.
@@ -72,6 +83,20 @@ struct Schur {
   Array t, z;
 };
 Schur schur(const Operand& a, const SchurOptions& options = {});
+// The complex form of the real one, a = z·t·zᴴ: t is made triangular, and z is turned with it. t, z: [..., n, n]; the
+// axes before broadcast.
+//   linalg::rsf2csf(Array{{2.f, 1.f}, {0.f, 3.f}}, eye(2)).t   // 2 1, 0 3
+Schur rsf2csf(const Operand& t, const Operand& z);
+
+// The triangular factor of a positive definite a: [..., n, n], of which that triangle alone is read: u with uᴴ·u = a,
+// or with `lower` l with l·lᴴ = a; zeros in the other triangle, and NaN where a is not positive definite. And x with
+// a·x = b by that factor, of which the other triangle is not read. b: [n], or [..., n, k]; the axes before broadcast.
+//   linalg::cho_solve(linalg::cho_factor(Array{{4.f, 2.f}, {2.f, 5.f}}), Array{8.f, 12.f})   // 1 2
+struct FactorOptions {
+  bool lower = false;
+};
+Array cho_factor(const Operand& a, const FactorOptions& options = {});
+Array cho_solve(const Operand& factor, const Operand& b, const FactorOptions& options = {});
 
 // a[permutation] = l·u of a: [..., m, n], l with ones on its diagonal, by elimination with the largest element of each
 // column first. factors: [..., m, n], l below the diagonal and u; pivots: [..., min(m, n)], i32, the row that each row
@@ -127,6 +152,21 @@ struct PivotedQr {
 };
 Qr qr(const Operand& a, const QrOptions& options = {});
 PivotedQr pivoted_qr(const Operand& a, const QrOptions& options = {});
+// The product c·q of a = q·r, or with `left` q·c, and r, of q: [..., m, k] and r: [..., k, n], k = min(m, n). c: [...,
+// j, m], or of the left side [..., k, j], or a vector. `conjugate`: q's conjugate takes its place in the product. With
+// pivoting, a[..., permutation] = q·r.
+//   linalg::qr_multiply(Array{{0.f}, {2.f}}, Array{{1.f, 3.f}}).product   // -3
+struct QrMultiplyOptions {
+  bool left = false, conjugate = false;
+};
+struct QrProduct {
+  Array product, r;
+};
+struct PivotedQrProduct {
+  Array product, r, permutation;
+};
+QrProduct qr_multiply(const Operand& a, const Operand& c, const QrMultiplyOptions& options = {});
+PivotedQrProduct pivoted_qr_multiply(const Operand& a, const Operand& c, const QrMultiplyOptions& options = {});
 
 // LAPACK's own results: r and below its diagonal vectors v (whose first element is 1) of reflections 1 - τ·v·vᴴ, whose
 // product is q. h: [..., m, n]; taus: [..., min(m, n)].
@@ -248,6 +288,15 @@ Array matrix_power(const Operand& a, std::int64_t n);
 //   linalg::multi_dot({Array{{1.f, 2.f}}, Array{{1.f}, {1.f}}, Array{{2.f}}})   // 6
 Array multi_dot(const Arrays& factors, const Source& where = std::source_location::current());
 
+// x with tensordot(a, x, rank of x) = b, where `axes` of a go to its end first, in their order: then a has b's shape in
+// front and x's behind it, of as many elements each. ShapeError where they differ.
+//   linalg::tensorsolve(reshape(2.f * eye(4), {2, 2, 4}), Array{{2.f, 4.f}, {6.f, 8.f}})   // 1 2 3 4
+Array tensorsolve(const Operand& a, const Operand& b, const std::vector<std::int64_t>& axes = {});
+// The inverse of a as a map from arrays with the axes behind the first `ind` to arrays with those: the shapes of both
+// change places. ShapeError where their elements differ in number.
+//   linalg::tensorinv(reshape(4.f * eye(4), {2, 2, 4}))   // of shape [4, 2, 2]
+Array tensorinv(const Operand& a, std::int64_t ind = 2);
+
 // a = u·p, or p·u where `left`: columns or rows of u orthonormal, p Hermitian without negative eigenvalues. a: [..., m,
 // n]. Derivatives where a has full rank.
 //   linalg::polar(Array{{0.f, -2.f}, {2.f, 0.f}}).u   // {{0, -1}, {1, 0}}
@@ -288,6 +337,12 @@ struct ExpmOptions {
   std::int64_t max_squarings = 16;
 };
 Array expm(const Operand& a, const ExpmOptions& options = {});
+// The same and its derivative at a along e (Fréchet's), of one shape and dtype.
+//   linalg::expm_frechet(zeros({2, 2}), Array{{0.f, 1.f}, {2.f, 0.f}}).derivative   // 0 1, 2 0
+struct ExpmFrechet {
+  Array value, derivative;
+};
+ExpmFrechet expm_frechet(const Operand& a, const Operand& e, const ExpmOptions& options = {});
 
 // x with a·x + x·b = c, a: [..., m, m], b: [..., n, n], c: [..., m, n]; the axes before broadcast. By Schur's forms
 // (Bartels and Stewart 1972), or `by_eigenvectors`. NaN where eigenvalues of a and -b come nearer than `tolerance`.

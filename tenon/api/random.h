@@ -31,7 +31,7 @@ Array rayleigh(const Operand& key, const Operand& scale, const MaybeShape& shape
 Array maxwell(const Operand& key, const Shape& shape, DType dtype = DType::f32);
 Array double_sided_maxwell(const Operand& key, const Operand& loc, const Operand& scale, const MaybeShape& shape = {},
                            DType dtype = DType::f32);
-// scale · (-log u)^(1/concentration): Weibull's.
+// scale · (-log u)^(1/concentration): Weibull's. Parameters of more axes than `shape` share its numbers.
 //   random::weibull_min(random::key(0), 0.f, 2.f)   // 0
 Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const MaybeShape& shape = {},
                   DType dtype = DType::f32);

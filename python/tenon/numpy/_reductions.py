@@ -178,7 +178,8 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
 
 def ptp(a, axis=None, out=None, keepdims=False):
     """The largest less the smallest element."""
-    return _core.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+    a = asarray(a)
+    return _core.tn.ptp(a, _axis_of(axis, a.ndim), keepdims=bool(keepdims))
 
 
 def _of_elements(name, weights, a, axis):

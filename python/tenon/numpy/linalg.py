@@ -296,16 +296,8 @@ def tensorsolve(a, b, axes=None):
     >>> tensorsolve(2.0 * eye(6).reshape(2, 3, 6), [[2.0, 4, 6], [8, 10, 12]]).tolist()
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     """
-    a, b = asarray(a), asarray(b)
-    if axes is not None:
-        last = _axes(tuple(axes), a.ndim)
-        a = _core.tn.transpose(a, [i for i in range(a.ndim) if i not in last] + last)
-    shape = a.shape[b.ndim:]
-    n = math.prod(shape)
-    if _core.same_size(a.size, n * n) is False or _core.same_size(b.size, n) is False:
-        raise ShapeError("tensorsolve: Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim]). "
-                         f"Their shapes are {a.shape} and {b.shape}.")
-    return _core.tn.reshape(_core.tn.solve(_core.tn.reshape(a, (n, n)), _core.tn.reshape(b, (-1,))), shape)
+    a = asarray(a)
+    return _core.tn.linalg.tensorsolve(a, asarray(b), None if axes is None else _axes(tuple(axes), a.ndim))
 
 
 def tensorinv(a, ind=2):
@@ -314,15 +306,7 @@ def tensorinv(a, ind=2):
     >>> tensorinv(4.0 * eye(6).reshape(2, 3, 6)).shape
     (6, 2, 3)
     """
-    a = asarray(a)
-    if ind <= 0:
-        raise _core.OptionError(f"ind must be a positive integer; got {ind=}")
-    outer_, inner_ = a.shape[:ind], a.shape[ind:]
-    n = math.prod(inner_)
-    if _core.same_size(math.prod(outer_), n) is False:
-        raise ShapeError("tensorinv: product of axes before `ind` must equal the product of those behind it, not of "
-                         f"{outer_} and {inner_}.")
-    return _core.tn.reshape(inv(_core.tn.reshape(a, (n, n))), inner_ + outer_)
+    return _core.tn.linalg.tensorinv(asarray(a), operator.index(ind))
 
 
 def matrix_power(a, n):

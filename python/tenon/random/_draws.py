@@ -283,9 +283,7 @@ def rayleigh(key, scale, shape=None, dtype=None):
 
 def weibull_min(key, scale, concentration, shape=(), dtype=None):
     """Numbers of the distribution of Weibull."""
-    u = uniform(key, shape, _real(dtype))
-    (concentration,) = _converted("weibull_min", u.dtype, concentration)
-    return tnp.power(-tnp.log1p(-u), 1.0 / concentration) * scale
+    return _drawn("weibull_min", key, tnp.asarray(scale), tnp.asarray(concentration), shape=_shape(shape), dtype=_real(dtype))
 
 
 def lognormal(key, sigma=1.0, shape=None, dtype=None):
@@ -301,9 +299,8 @@ def maxwell(key, shape=(), dtype=None):
 
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
     """loc ± scale · maxwell."""
-    keys, met = split(key), _sizes.broadcast(np.shape(loc), np.shape(scale), of="random.double_sided_maxwell")
-    shape = (_shape(shape) or met) + met
-    return rademacher(keys[1], shape, _real(dtype)) * maxwell(keys[0], shape, dtype) * scale + loc
+    met = _sizes.broadcast(np.shape(loc), np.shape(scale), of="random.double_sided_maxwell")
+    return _drawn("double_sided_maxwell", key, tnp.asarray(loc), tnp.asarray(scale), shape=(_shape(shape) or met) + met, dtype=_real(dtype))
 
 
 def wald(key, mean, shape=None, dtype=None):

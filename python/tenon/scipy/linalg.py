@@ -32,7 +32,7 @@ def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
     >>> cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
     [[2.0, 1.0], [0.0, 2.0]]
     """
-    return _both.triangular_factor(a, lower)
+    return cho_factor(a, lower)[0]
 
 
 def det(a, overwrite_a=False, check_finite=True):

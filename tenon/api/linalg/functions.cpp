@@ -157,6 +157,22 @@ Array expm(const Operand& a, const ExpmOptions& options) {
   return x.narrow(where(as_matrix(needed <= static_cast<double>(options.max_squarings)), made, unknown));
 }
 
+ExpmFrechet expm_frechet(const Operand& a, const Operand& e, const ExpmOptions& options) {
+  const SourceScope place(a.where(), "expm_frechet");
+  const Met met = in_one_inexact_dtype(Arrays{a, e});
+  const Array &at = met.operands[0], &along = met.operands[1];
+  for (const Array& x : met.operands) static_cast<void>(square_of("expm_frechet", x));
+  const bool known = at.shape().known() && along.shape().known();
+  if (at.rank() != along.rank() || (known && at.shape() != along.shape()))
+    throw ShapeError(
+        fmt::format("expm_frechet: a and e differ in shape: {} and {}.", a->type().text(), e->type().text()),
+        "Give a direction for each element of a.");
+  const auto [value, derivative] = jvp([&](const Array& x) { return expm(x, options); }, std::tuple(at),
+                                       std::tuple(broadcast_to(along, at.shape())));
+  const bool weak = a->weak() && e->weak();
+  return {value.with_weak(weak), derivative.with_weak(weak)};
+}
+
 // Column j of f above the diagonal: f·t = t·f of the rows before j (Parlett 1976). Where two eigenvalues are equal,
 // what stands over their difference is kept.
 FunctionOfMatrix funm(const Operand& a, const std::function<Array(const Array& eigenvalues)>& f) {

@@ -1,8 +1,16 @@
 // Eigenvalues and singular values.
+#include <fmt/format.h>
+
+#include <array>
+
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
+#include "tenon/base/error.h"
+#include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
+#include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/linear_algebra/factors/factors.h"
+#include "tenon/ops/structure/shape.h"
 
 namespace tenon::linalg {
 
@@ -25,6 +33,59 @@ Array eigvalsh(const Operand& a, const EighOptions& options) {
   const SourceScope place(a.where(), "eigvalsh");
   const Taken x = hermitian_of("eigvalsh", a, options);
   return x.narrow(hermitian_spectrum(x.a, false)[0]);
+}
+
+namespace {
+
+// The lower triangle of the matrix with these diagonals, and which of its eigenvalues are wanted.
+struct OfDiagonals {
+  Taken x;
+  Dim first, end;
+  Array part(const Array& values) const { return x.narrow(slice_in_dim(values, first, end, -1)); }
+};
+OfDiagonals of_diagonals(std::string_view name, const Operand& diagonal, const Operand& below,
+                         const EighTridiagonalOptions& options) {
+  const matrices::Together given = matrices::together({diagonal, below});
+  const Array &d = given.all[0], &e = given.all[1];
+  const auto last_axis = [](const Array& x) { return x.shape()[x.rank() - 1]; };
+  const bool vectors = d.rank() > 0 && e.rank() > 0;
+  const Dim n = vectors ? last_axis(d) : 0;
+  if (!vectors || !decided_equal(last_axis(e), max(n - 1, 0)).value_or(true))
+    throw ShapeError(
+        fmt::format("{}: diagonals {} and {} do not go together.", name, diagonal->type().text(), below->type().text()),
+        "The main diagonal is [..., n], the one below it [..., n - 1].");
+  const Dim first = options.first.value_or(0), end = options.last ? Dim(*options.last) + 1 : n;
+  if (decided_less(first, 0).value_or(false) || decided_less(n, end).value_or(false) ||
+      ((options.first || options.last) && !decided_less(first, end).value_or(true)))
+    throw ShapeError(fmt::format("{}: of {} eigenvalues there are none from index {} to {}.", name, n.text(),
+                                 first.text(), (end - 1).text()),
+                     "Give first <= last, both from 0 on and less than n.");
+  // A column of each, in one batch; the element of a row below the diagonal stands in that row.
+  const Array main = expand_dims(d, -1), beside = expand_dims(e, -1);
+  const Shape batch = matrices::broadcast_batches(name, main, beside);
+  const Array column = matrices::with_batch(main, batch);
+  const Shape square = with_axes(batch, {n, n});
+  const Array under =
+      n.try_value() == 0
+          ? column
+          : concatenate({zeros_like(slice_in_dim(column, 0, 1, -2)), matrices::with_batch(beside, batch)}, -2);
+  const Array wide = broadcast_to(column, square), row = matrices::row_index(wide), at = matrices::column_index(wide);
+  const Array lower = where(row == at + 1, broadcast_to(under, square), zeros_like(wide));
+  return {{where(row == at, wide, lower), given.stored, given.weak}, first, end};
+}
+
+}  // namespace
+
+Eigh eigh_tridiagonal(const Operand& diagonal, const Operand& below, const EighTridiagonalOptions& options) {
+  const SourceScope place(diagonal.where(), "eigh_tridiagonal");
+  const OfDiagonals of = of_diagonals("eigh_tridiagonal", diagonal, below, options);
+  const Arrays made = hermitian_spectrum(of.x.a, true);
+  return {of.part(made[0]), of.part(made[1])};
+}
+Array eigvalsh_tridiagonal(const Operand& diagonal, const Operand& below, const EighTridiagonalOptions& options) {
+  const SourceScope place(diagonal.where(), "eigvalsh_tridiagonal");
+  const OfDiagonals of = of_diagonals("eigvalsh_tridiagonal", diagonal, below, options);
+  return of.part(hermitian_spectrum(of.x.a, false)[0]);
 }
 
 Eig eig(const Operand& a) {
@@ -63,6 +124,21 @@ Schur schur(const Operand& a, const SchurOptions& options) {
   if (options.complex && !is_complex(x.a.dtype())) x.a = convert(x.a, complex_of(x.a.dtype()));
   const Arrays made = schur_form(x.a, true);
   return {x.narrow(made[0]), x.narrow(made[1])};
+}
+
+Schur rsf2csf(const Operand& t, const Operand& z) {
+  const SourceScope place(t.where(), "rsf2csf");
+  const matrices::Together given = matrices::together({t, z});
+  const DType dtype = complex_of(given.all[0].dtype());
+  const Array form = convert(given.all[0], dtype), turn = convert(given.all[1], dtype);
+  matrices::square("rsf2csf", form.type());
+  matrices::matrix("rsf2csf", turn.type());
+  if (!decided_equal(matrices::columns_of(turn.type()), matrices::rows_of(form.type())).value_or(true))
+    throw ShapeError(fmt::format("rsf2csf: t {} and z {} do not go together.", t->type().text(), z->type().text()),
+                     "Give both as schur() makes them, [..., n, n].");
+  const Shape batch = matrices::broadcast_batches("rsf2csf", form, turn);
+  const Arrays made = schur_form(form, true);
+  return {matrices::with_batch(made[0], batch), matmul(matrices::with_batch(turn, batch), made[1])};
 }
 
 }  // namespace tenon::linalg

@@ -28,6 +28,29 @@ Array rows_in_order(const Array& x, const Array& order) {
 
 }  // namespace
 
+Array cho_factor(const Operand& a, const FactorOptions& options) {
+  const SourceScope place(a.where(), "cho_factor");
+  const Taken x = square_of("cho_factor", a);
+  const Array lower = cholesky(options.lower ? x.a : adjoint(x.a), {.symmetrize = false});
+  return x.narrow(options.lower ? lower : adjoint(lower));
+}
+
+Array cho_solve(const Operand& factor, const Operand& b, const FactorOptions& options) {
+  const SourceScope place(factor.where(), "cho_solve");
+  const matrices::Together given = matrices::together({factor, b});
+  const Array& x = given.all[0];
+  matrices::square("cho_solve", x.type());
+  const matrices::RightSides right = matrices::right_sides("cho_solve", factor, b, given);
+  const Shape batch = matrices::broadcast_batches("cho_solve", x, right.columns);
+  const Array one = x.rank() == 2 ? x : matrices::with_batch(x, batch);
+  const auto solved = [&](const Array& sides, bool turned) {
+    const TriangularOptions by{.left_side = true, .lower = options.lower, .transpose_a = turned, .conjugate_a = turned};
+    return triangular_solve(one, sides, by);
+  };
+  const Array inner = solved(matrices::with_batch(right.columns, batch), !options.lower);
+  return given.narrow(right.shaped(solved(inner, options.lower)));
+}
+
 LuFactors lu_factor(const Operand& a) {
   const SourceScope place(a.where(), "lu_factor");
   const Taken x = matrix_of("lu_factor", a);
@@ -246,6 +269,36 @@ PivotedQr pivoted_qr(const Operand& a, const QrOptions& options) {
   const Arrays made = qr_of(x.a, true, options.full_matrices, a.where());
   return {x.narrow(made[0]), x.narrow(made[1]), made[2]};
 }
+
+namespace {
+
+Array product_of(std::string_view name, const Array& q, const Operand& c, const QrMultiplyOptions& options) {
+  const Dim wanted = options.left ? columns_of(q.type()) : rows_of(q.type());
+  const auto size = [&] { return options.left && c->rank() > 1 ? rows_of(c->type()) : c->shape()[c->rank() - 1]; };
+  if (c->rank() == 0 || !decided_equal(size(), wanted).value_or(true))
+    throw ShapeError(fmt::format("{}: q is {}, and c {} cannot be multiplied with it from the {}.", name,
+                                 q.type().text(), c->type().text(), options.left ? "right" : "left"),
+                     fmt::format("Give a vector of {} elements, or {}.", wanted.text(),
+                                 options.left ? "columns of as many" : "rows of as many"));
+  const Array by = options.conjugate ? conj(q) : q;
+  return options.left ? matmul(by, c) : matmul(c, by);
+}
+
+}  // namespace
+
+QrProduct qr_multiply(const Operand& a, const Operand& c, const QrMultiplyOptions& options) {
+  const SourceScope place(a.where(), "qr_multiply");
+  const Taken x = matrix_of("qr_multiply", a);
+  const Arrays made = qr_of(x.a, false, false, a.where());
+  return {product_of("qr_multiply", x.narrow(made[0]), c, options), x.narrow(made[1])};
+}
+PivotedQrProduct pivoted_qr_multiply(const Operand& a, const Operand& c, const QrMultiplyOptions& options) {
+  const SourceScope place(a.where(), "pivoted_qr_multiply");
+  const Taken x = matrix_of("pivoted_qr_multiply", a);
+  const Arrays made = qr_of(x.a, true, false, a.where());
+  return {product_of("pivoted_qr_multiply", x.narrow(made[0]), c, options), x.narrow(made[1]), made[2]};
+}
+
 Reflections geqrf(const Operand& a) {
   const SourceScope place(a.where(), "geqrf");
   const Taken x = matrix_of("geqrf", a);

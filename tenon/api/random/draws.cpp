@@ -60,7 +60,7 @@ Array weibull_min(const Operand& key, const Operand& scale, const Operand& conce
                   DType dtype) {
   const SourceScope place(key.where(), "random::weibull_min");
   const Arrays given = in_dtype("weibull_min", dtype, {scale, concentration});
-  const Array u = uniform(key, shape_of("weibull_min", shape, given), dtype);
+  const Array u = uniform(key, shape ? *shape : shape_of("weibull_min", shape, given), dtype);
   return pow(-log1p(-u), 1.0 / given[1]) * given[0];
 }
 
