@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "tenon/compile/native/codegen.h"
@@ -213,6 +215,27 @@ void check_sine_and_cosine() {
 }
 TEST(Math, SineAndCosineF32) { check_sine_and_cosine<float>(); }
 TEST(Math, SineAndCosineF64) { check_sine_and_cosine<double>(); }
+
+// Where they are largest they are 1 to the bit: of a turn by nothing the matrix is the identity.
+template <class T>
+void check_where_they_are_one() {
+  const T half_pi = std::numbers::pi_v<T> / 2;
+  std::vector<T> turns, right_angles, ones;
+  for (int i = 0; i < 96; ++i) {
+    turns.push_back(std::array<T, 4>{0, -T(0), 2 * half_pi, -2 * half_pi}[static_cast<std::size_t>(i % 4)]);
+    right_angles.push_back(std::array<T, 4>{half_pi, half_pi, -half_pi, -half_pi}[static_cast<std::size_t>(i % 4)]);
+    ones.push_back(i % 4 < 2 ? 1 : -1);
+  }
+  for (const Form form : {Form::lanes, Form::scalars, Form::registers}) {
+    const auto of = [&](Unary op, const std::vector<T>& xs) {
+      return run<T>([&](Expr x, Expr) { return kernel::unary(op, x); }, xs, xs, form);
+    };
+    EXPECT_EQ(of(Unary::cos, turns), ones);
+    EXPECT_EQ(of(Unary::sin, right_angles), ones);
+  }
+}
+TEST(Math, WhereSineAndCosineAreOneF32) { check_where_they_are_one<float>(); }
+TEST(Math, WhereSineAndCosineAreOneF64) { check_where_they_are_one<double>(); }
 
 using Draw = std::pair<double, double> (*)(std::mt19937&, bool f32);
 template <class T>

@@ -11,7 +11,7 @@
 #include "tests/fuzzing.h"
 #include "tests/rewrite/same.h"
 
-namespace tenon {
+namespace tenon::of_stack_updates {
 namespace {
 
 constexpr std::int64_t T = 5, D = 3;
@@ -395,4 +395,4 @@ TEST(StackUpdates, FuzzedLoopsStayWhatTheyWere) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::of_stack_updates

@@ -41,13 +41,15 @@ Real flipped(Real x, llvm::Value* flip) { return x.of_bits(x.b->CreateXor(x.bits
 // Rounding may leave the last place above 1, where sqrt(1 - y²) is no number.
 Real magnitude_at_most_one(Real y) { return at_least(at_most(y, 1), -1); }
 
-// sin r for |r| <= π/2.
+// sin r for |r| <= π/2. The largest term is added last, so that sin(π/2), cos(0) and cos(π), which are there, are 1 to
+// the bit, whatever order the others are summed in.
 Real sin_of_reduced(Real r, bool negative_zero) {
   const Real z = r * r;
-  const Real p =
-      polynomial(z, {-0x1.55554cp-3, 0x1.110ed4p-7, -0x1.9f6ffep-13, 0x1.5dbdf0p-19},
-                 {-0x1.5555555555555p-3, 0x1.11111111110c1p-7, -0x1.a01a01a0148b2p-13, 0x1.71de3a52876dbp-19,
-                  -0x1.ae6454cb2727ap-26, 0x1.6123cb1b66b1cp-33, -0x1.ae4319b67041fp-41, 0x1.8829322d122a4p-49});
+  const Real rest =
+      polynomial(z, {0x1.110ed4p-7, -0x1.9f6ffep-13, 0x1.5dbdf0p-19},
+                 {0x1.11111111110c1p-7, -0x1.a01a01a0148b2p-13, 0x1.71de3a52876dbp-19, -0x1.ae6454cb2727ap-26,
+                  0x1.6123cb1b66b1cp-33, -0x1.ae4319b67041fp-41, 0x1.8829322d122a4p-49});
+  const Real p = fma(rest, z, r.like(r.f32() ? -0x1.55554cp-3 : -0x1.5555555555555p-3));
   const Real y = fma(r * z, p, r);
   return negative_zero ? copysign(y, r) : y;
 }
