@@ -13,9 +13,9 @@ struct WideEntry {
   }
 };
 
-enum class SortedWidth : std::int64_t { bits16, bits64, bits128 };
+enum class SortedWidth : std::int64_t { bits16, bits32, bits64, bits128 };
 // n integers of that width in ascending order, where they stand. Ends the process where there is no SSSE3.
 using SortLibrary = void (*)(void* integers, std::int64_t n, SortedWidth width) noexcept;
-inline constexpr const char* sort_library_symbol = "tenon_sort_library_1";
+inline constexpr const char* sort_library_symbol = "tenon_sort_library_2";
 
 }  // namespace tenon
