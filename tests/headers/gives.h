@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
@@ -35,10 +36,14 @@ inline bool is_near(double x, double said, double size) {
 template <class T>
 testing::AssertionResult gives(const T& result, std::initializer_list<Number> said) {
   std::vector<Number> found;
-  if constexpr (std::convertible_to<T, double>)
+  if constexpr (std::convertible_to<T, double>) {
     found = {static_cast<double>(result)};
-  else
+  } else if constexpr (std::same_as<T, std::vector<std::vector<std::int64_t>>>) {
+    for (const auto& row : result)
+      for (const std::int64_t number : row) found.push_back(static_cast<double>(number));
+  } else {
     found = numbers(result);
+  }
   bool same = found.size() == said.size();
   for (std::size_t i = 0; same && i < found.size(); ++i) {
     const Number expected = said.begin()[i];

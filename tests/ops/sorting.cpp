@@ -102,6 +102,24 @@ TEST_P(SortedBothWays, EveryDTypeIsInOrder) {
     });
 }
 
+// A long row is sorted in parts, which all threads merge.
+TEST(Sorting, LongRowsOfEveryDType) {
+  for (const DType d : {DType::f16, DType::i16, DType::f32, DType::u32, DType::f64, DType::i64})
+    dispatch(d, [&]<class T>(std::type_identity<T>) {
+      for (const std::size_t n : {131'072, 200'003}) {
+        const std::vector<T> x = shuffled<T>(n);
+        const std::vector<std::int32_t> order = order_of(x, false);
+        const Array all(buffer_of(x));
+        const Buffer sorted = jit([](const Array& x) { return sort(x); })(all).to_buffer(),
+                     places = jit([](const Array& x) { return argsort(x); })(all).to_buffer();
+        for (std::size_t i = 0; i < n; ++i) {
+          ASSERT_EQ(places.as<std::int32_t>()[i], order[i]) << name(d) << " " << n << " " << i;
+          ASSERT_TRUE(same(T(sorted.as<T>()[i]), T(x[static_cast<std::size_t>(order[i])]))) << name(d) << " " << i;
+        }
+      }
+    });
+}
+
 TEST_P(SortedBothWays, TheLargestOfEveryDType) {
   for (int d = 0; d < dtype_count; ++d)
     dispatch(static_cast<DType>(d), [&]<class T>(std::type_identity<T>) {

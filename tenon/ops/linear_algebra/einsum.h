@@ -38,7 +38,7 @@ Array einsum(std::string_view equation, const Operand& a, const More&... more) {
 
 // The path that einsum takes by itself, in pairs; of up to two operands all at once. Sizes that vary count as their
 // estimates.
-//   einsum_path("i,ij,j->", {Array{1, 2}, Array{{1, 2}, {3, 4}}, Array{1, 1}})   // {{0, 1}, {0, 1}}
+//   einsum_path("ij,jk,k->i", {ones({2, 3}), ones({3, 4}), ones({4})})   // {{1, 2}, {0, 1}}
 std::vector<std::vector<std::int64_t>> einsum_path(std::string_view equation, const Arrays& operands,
                                                    const Source& where = std::source_location::current());
 

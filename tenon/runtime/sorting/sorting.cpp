@@ -14,6 +14,7 @@
 #include "tenon/base/library.h"
 #include "tenon/runtime/linear_algebra/product_kernels.h"
 #include "tenon/runtime/memory/workspace.h"
+#include "tenon/runtime/sorting/in_parts.h"
 #include "tenon/runtime/sorting/integers.h"
 #include "tenon/runtime/symbols.h"
 #include "tenon/runtime/threads/parallel_for.h"
@@ -146,19 +147,19 @@ void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte*
     for (int k = 0; k < 256; ++k)
       if (begin[k] < begin[k + 1]) std::fill(sorted + begin[k], sorted + begin[k + 1], value_of(Key(k)));
   } else {
-    const auto sort_as = [&]<class Word>(Word* words) {
+    const auto sort_as = [&]<class Word>(Word* words, Word* other) {
       each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
         for (; i < end; ++i) words[i] = key_of(x[i], descending);
       });
-      sort_integers(words, n);
+      const Word* const made = sorted_in_parts(words, other, n, sort_integers<Word>);
       each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
-        for (; i < end; ++i) sorted[i] = value_of(static_cast<Key>(words[i]));
+        for (; i < end; ++i) sorted[i] = value_of(static_cast<Key>(made[i]));
       });
     };
     if (sizeof(T) != 4 || sorts_narrow_words())
-      sort_as(reinterpret_cast<Key*>(sorted));
+      sort_as(reinterpret_cast<Key*>(sorted), reinterpret_cast<Key*>(workspace));
     else
-      sort_as(reinterpret_cast<std::uint64_t*>(workspace));
+      sort_as(reinterpret_cast<std::uint64_t*>(workspace), reinterpret_cast<std::uint64_t*>(workspace) + n);
   }
   if (!negative_zeros) return;
   const Key zero = key_of(T(), descending);
@@ -178,9 +179,9 @@ void argsort_row(const T* x, std::int32_t* order, std::int64_t n, bool descendin
     each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
       for (; i < end; ++i) entries[i] = entry(key_of(x[i], descending), i);
     });
-    sort_integers(entries, n);
+    const auto* const made = sorted_in_parts(entries, entries + n, n, sort_integers<Entry<KeyOf<T>>>);
     each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
-      for (; i < end; ++i) order[i] = place_of(entries[i]);
+      for (; i < end; ++i) order[i] = place_of(made[i]);
     });
   }
 }
@@ -294,10 +295,13 @@ std::int64_t sort_parts(std::int64_t rows, std::int64_t size) {
 }
 std::int64_t sort_workspace(const TenonSort& sort) {
   if (of_complex(sort)) return sort.parts * line(static_cast<std::int64_t>(sizeof(std::int32_t)) * sort.size);
-  return element_bytes(sort) == 4 ? sort.parts * line(8 * sort.size) : 0;
+  const bool wider = element_bytes(sort) == 4 && !sorts_narrow_words();
+  const std::int64_t rows = (wider ? 1 : 0) + (is_long_row(sort.size) ? 1 : 0);  // of words
+  return element_bytes(sort) == 1 ? 0 : sort.parts * line(rows * (wider ? 8 : element_bytes(sort)) * sort.size);
 }
 std::int64_t argsort_workspace(const TenonSort& sort) {
-  return element_bytes(sort) == 1 || of_complex(sort) ? 0 : sort.parts * line(entry_bytes(sort) * sort.size);
+  const std::int64_t rows = is_long_row(sort.size) ? 2 : 1;
+  return element_bytes(sort) == 1 || of_complex(sort) ? 0 : sort.parts * line(rows * entry_bytes(sort) * sort.size);
 }
 std::int64_t top_k_workspace(const TenonSort& sort) {
   return sort.parts * line(entry_bytes(sort) * candidates(sort.size, sort.first));
