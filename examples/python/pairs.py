@@ -152,7 +152,7 @@ def draw(path, found):
             axes["kernels"].plot(across, kernel, color=color, label=name)
         axes["kernels"].set(xlabel="x", ylabel="mean of k(x, points)")
         shifts, energies, divergences = found["apart"]
-        axes["apart"].plot(shifts, energies, color=BLUE, label="energy")
+        axes["apart"].plot(shifts, energies, color=BLUE, label="energy distance")
         axes["apart"].plot(shifts, divergences, color=ORANGE, label="Sinkhorn")
         axes["apart"].set(xlabel="a cloud, and itself moved by", ylabel="distance or divergence")
         line, x, values, truth = found["interpolation"]

@@ -303,7 +303,7 @@ struct KnownPath {
 };
 std::size_t held_bytes(const std::shared_ptr<const KnownPath>& path) { return path->steps.size() * 64; }
 
-constinit Memo<std::shared_ptr<const KnownPath>> paths("orders of products", 512, std::size_t(1) << 20);
+constinit Memo<std::shared_ptr<const KnownPath>> paths;
 
 // Nothing for the order that is given: of up to two operands, or more letters than are looked at.
 Path path_of(const Einsum& of, std::size_t operands) {
