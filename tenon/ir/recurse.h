@@ -18,7 +18,7 @@ struct PartitionRequest {
   // places from step to step weighs what such a step changes.
   std::size_t first_carry = 0, carries = 0;
   std::optional<Dim> steps = {};  // of which residuals are stacked; what precedes first_carry is one for all
-  bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
+  bool recompute = true;          // choose residuals by a minimum cut; false: save exactly what the second part reads
   // Residuals have only sizes that the Program is given, as where they are stacked: what has a size that data decide on
   // the way is computed again.
   bool given_sizes = false;

@@ -128,7 +128,7 @@ class Scope {
   std::map<const void*, std::vector<std::size_t>> captured_buffers_;
   std::unordered_map<Hash128, std::uint32_t> numbering_;  // pure eqns by structure
   std::map<std::pair<std::string, Var>, Dim> data_sizes_;
-  EqualSizes required_;  // by eqns of this scope
+  EqualSizes required_;       // by eqns of this scope
   std::vector<Facts> facts_;  // of each var
   Ahead ahead_;
   bool knows_values_ = false;

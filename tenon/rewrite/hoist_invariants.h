@@ -21,9 +21,9 @@ ProgramRef hoist_matrices(const ProgramRef& program);
 
 // Products of few rows that a step makes of its elements and of constants alone (the input of a recurrent cell, by its
 // weights) become one product of all steps, whose rows the steps read: a matrix is read once then, not once a step. It
-// takes memory for the rows of all steps, and none for rows that are far longer than what a step makes them of, as a row
-// of all pairs is. Where a step has many rows, or the matrix stays in the first-level cache,
-// products stay in the steps. In regions too; linear as above; memoised. Sums may be taken in another order.
+// takes memory for the rows of all steps, and none for rows that are far longer than what a step makes them of, as a
+// row of all pairs is. Where a step has many rows, or the matrix stays in the first-level cache, products stay in the
+// steps. In regions too; linear as above; memoised. Sums may be taken in another order.
 ProgramRef hoist_maps(const ProgramRef& program);
 
 // The same of what steps only stack, behind the loop: products of a constant matrix with few rows (the outputs of a

@@ -10,11 +10,12 @@
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
-#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/labelled_product.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/product_axes.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -120,27 +121,11 @@ class Narrow {
   std::optional<Contraction> product(const Eqn& eqn) const {
     const Type &a = program_.type(eqn.in[0]), &b = program_.type(eqn.in[1]);
     if (eqn.numerics != Numerics::relaxed || a.dtype == DType::bool_ || is_half(a.dtype)) return {};
-    const ProductForm form = product_form(eqn.params, a, b);
-    Contraction c{eqn.in[0], eqn.in[1], Labels(a.rank()), Labels(b.rank()), {}, {}, a.rank() + b.rank()};
-    const auto pair = [&](const Labels& x, const Labels& y, bool stays) {
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const auto label = static_cast<std::int64_t>(c.sizes.size());
-        c.of_a[static_cast<std::size_t>(x[i])] = c.of_b[static_cast<std::size_t>(y[i])] = label;
-        c.sizes.emplace(label, a.shape[static_cast<std::size_t>(x[i])]);
-        if (stays) c.result.push_back(label);
-      }
-    };
-    const auto free = [&](const Labels& axes, Labels& of, const Type& type) {
-      for (const std::int64_t axis : axes) {
-        const auto label = static_cast<std::int64_t>(c.sizes.size());
-        of[static_cast<std::size_t>(axis)] = label;
-        c.sizes.emplace(label, type.shape[static_cast<std::size_t>(axis)]);
-        c.result.push_back(label);
-      }
-    };
-    pair(form.batch_a, form.batch_b, true);
-    free(form.free_a, c.of_a, a), free(form.free_b, c.of_b, b);
-    pair(form.contract_a, form.contract_b, false);
+    const ProductAxes axes(program_, eqn);
+    Contraction c{eqn.in[0], eqn.in[1], axes.of[0], axes.of[1], Labels(axes.summed), {}, a.rank() + b.rank()};
+    std::iota(c.result.begin(), c.result.end(), 0);
+    for (std::size_t label = 0; label < axes.sizes.size(); ++label)
+      c.sizes.emplace(static_cast<std::int64_t>(label), axes.sizes[label]);
     c.rank = c.result.size();
     once(c.a, c.of_a), once(c.b, c.of_b);
     return sums_something(c) ? std::optional(c) : std::nullopt;
@@ -267,20 +252,9 @@ class Narrow {
     Array a = without_lonely(replay.get(c.a), of_a, of_b, c.result),
           b = without_lonely(replay.get(c.b), of_b, of_a, c.result);
     a = matrix_by_matrix(c, c.a, std::move(a), of_a), b = matrix_by_matrix(c, c.b, std::move(b), of_b);
-    DotAxes axes;
-    Labels made, contracted;
-    for (const std::int64_t label : of_a) {
-      if (!contains(of_b, label)) continue;
-      const bool stays = contains(c.result, label);
-      (stays ? axes.batch_a : axes.contract_a).push_back(place_of(of_a, label));
-      (stays ? axes.batch_b : axes.contract_b).push_back(place_of(of_b, label));
-      (stays ? made : contracted).push_back(label);
-    }
-    for (const Labels* of : {&of_a, &of_b})
-      for (const std::int64_t label : *of)
-        if (!contains(contracted, label) && !contains(made, label)) made.push_back(label);
+    auto [axes, made] = labelled_product(of_a, of_b, [&](std::int64_t label) { return contains(c.result, label); });
     Array result;
-    if (contracted.empty()) {
+    if (axes.contract_a.empty()) {
       std::ranges::sort(made, {}, [&](std::int64_t label) { return place_of(c.result, label); });
       std::vector<Dim> sizes;
       for (const std::int64_t label : made) sizes.push_back(replay_size(c, label, replay));

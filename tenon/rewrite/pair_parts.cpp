@@ -7,7 +7,7 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
-#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/labelled_product.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
@@ -176,7 +176,7 @@ Array PairParts::tile(const Eqn& eqn, const PairPart& part, const std::map<PairP
   std::array<Array, 2> operands;
   std::array<std::vector<std::int64_t>, 2> labels;
   for (const std::size_t k : {0, 1}) {
-    const PairPart from = product.operand(eqn, k, part);
+    const PairPart from = operand_part(product, eqn, k, part);
     operands[k] = made.at(from);
     labels[k] = renumbered(axes_of(program_.type(from.v).rank(), from),
                            [&](std::int64_t axis) { return product.of[k][at(axis)]; });
@@ -192,22 +192,7 @@ Array PairParts::tile(const Eqn& eqn, const PairPart& part, const std::map<PairP
   // Lanes come last.
   const std::size_t last = place_of(labels[0], part.lane) != no_axis ? 0 : 1;
   const auto &a = labels[1 - last], &b = labels[last];
-  DotAxes dot;
-  std::vector<std::int64_t> made_of, free_a, free_b;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const std::int64_t other = place_of(b, a[i]);
-    if (other == no_axis) {
-      free_a.push_back(a[i]);
-    } else {
-      (is_summed(a[i]) ? dot.contract_a : dot.batch_a).push_back(static_cast<std::int64_t>(i));
-      (is_summed(a[i]) ? dot.contract_b : dot.batch_b).push_back(other);
-      if (!is_summed(a[i])) made_of.push_back(a[i]);
-    }
-  }
-  for (const std::int64_t axis : b)
-    if (place_of(a, axis) == no_axis) free_b.push_back(axis);
-  made_of.insert(made_of.end(), free_a.begin(), free_a.end());
-  made_of.insert(made_of.end(), free_b.begin(), free_b.end());
+  const auto [dot, made_of] = labelled_product(a, b, [&](std::int64_t axis) { return !is_summed(axis); });
   std::vector<std::int64_t> order;
   for (const std::int64_t axis : axes) order.push_back(place_of(made_of, axis));
   return transpose(dot_general(operands[1 - last], operands[last], dot), order);
@@ -218,7 +203,7 @@ Array PairParts::multiplied(const Eqn& eqn, const PairPart& part, const std::map
   const std::vector<std::int64_t> axes = axes_of(product.sizes.size(), part);
   const Shape shape = shape_of(product.sizes, part);
   const auto operand = [&](std::size_t k) {
-    const PairPart from = product.operand(eqn, k, part);
+    const PairPart from = operand_part(product, eqn, k, part);
     const std::vector<std::int64_t> given =  // as axes of the product
         renumbered(axes_of(program_.type(from.v).rank(), from),
                    [&](std::int64_t axis) { return product.of[k][at(axis)]; });

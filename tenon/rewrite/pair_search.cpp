@@ -96,7 +96,8 @@ class PairSearch {
     // Of a computed operand; what the other one's columns repeat of it are few.
     const double pairs = std::max(elements(eqn.in[0]), elements(eqn.in[1]));
     if (end.axes.empty() || kernel::estimate(end.sizes) > most_columns * pairs || !choose_axes(end)) return {};
-    if (!collect({product.operand(eqn, 0, end.of), product.operand(eqn, 1, end.of)}, pairs, end) || end.parts.empty())
+    if (!collect({operand_part(product, eqn, 0, end.of), operand_part(product, eqn, 1, end.of)}, pairs, end) ||
+        end.parts.empty())
       return {};
     end.forms_pairs = true;
     return end;
@@ -503,20 +504,8 @@ class PairSearch {
 
 }  // namespace
 
-ProductAxes::ProductAxes(const Program& program, const Eqn& eqn) {
-  const Type &a = program.type(eqn.in[0]), &b = program.type(eqn.in[1]);
-  const ProductForm form = product_form(eqn.params, a, b);
-  sizes = program.type(eqn.out[0]).shape.dims();
-  summed = sizes.size();
-  sizes.insert(sizes.end(), form.sum_sizes.begin(), form.sum_sizes.end());
-  std::vector<std::int64_t> axes(sizes.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  const std::span<const std::int64_t> all(axes);
-  of[0] = form.index_a<std::int64_t>(all.first(summed), all.subspan(summed));
-  of[1] = form.index_b<std::int64_t>(all.first(summed), all.subspan(summed));
-}
-PairPart ProductAxes::operand(const Eqn& eqn, std::size_t k, const PairPart& part) const {
-  return {eqn.in[k], place_of(of[k], part.loop), place_of(of[k], part.lane)};
+PairPart operand_part(const ProductAxes& product, const Eqn& eqn, std::size_t k, const PairPart& part) {
+  return {eqn.in[k], place_of(product.of[k], part.loop), place_of(product.of[k], part.lane)};
 }
 
 std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eqn& eqn, const PairPart& part) {
@@ -547,7 +536,7 @@ std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eq
     const std::vector<Dim> terms(product.sizes.begin() + static_cast<std::ptrdiff_t>(product.summed),
                                  product.sizes.end());
     if (out.dtype == DType::bool_ || kernel::estimate(terms) > most_columns) return {};
-    return std::vector{product.operand(eqn, 0, part), product.operand(eqn, 1, part)};
+    return std::vector{operand_part(product, eqn, 0, part), operand_part(product, eqn, 1, part)};
   }
   if (!is_elementwise(eqn)) return {};
   std::vector<PairPart> parts;

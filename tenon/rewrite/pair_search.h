@@ -9,6 +9,7 @@
 #include "tenon/ir/program.h"
 #include "tenon/ops/structure/structure.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/product_axes.h"
 
 namespace tenon {
 
@@ -21,15 +22,8 @@ struct PairPart {
 // Of which parts of its operands a part of an eqn's result is made, in their order; nothing where no step makes it.
 std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eqn& eqn, const PairPart& part);
 
-// A product with an axis for each of the result's, and behind them those that it sums.
-struct ProductAxes {
-  ProductAxes(const Program& program, const Eqn& eqn);
-  // The part of operand 0 or 1 that a part of the product reads.
-  PairPart operand(const Eqn& eqn, std::size_t k, const PairPart& of) const;
-  std::vector<std::int64_t> of[2];  // which of them each axis of either operand is
-  std::vector<Dim> sizes;
-  std::size_t summed;  // the first that is summed
-};
+// The part of operand 0 or 1 that a part of a product reads.
+PairPart operand_part(const ProductAxes& product, const Eqn& eqn, std::size_t k, const PairPart& of);
 
 // A reduction over pairs: of a step's part, or of the products of two.
 struct PairEnd {

@@ -1,13 +1,13 @@
 #include "tenon/rewrite/small_products.h"
 
-#include <optional>
-#include <utility>
+#include <array>
 
 #include "tenon/ir/replay.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/product_axes.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -33,42 +33,29 @@ bool is_small(const Program& program, const Eqn& eqn, const ProductForm& form) {
   const Dim all = made.shape.elements();
   if (all.known() && all.value() <= written_out) return false;
   if (!form.batch_a.empty() && size_of_axes(a, form.batch_a) != Dim(1))
-    return rows && columns && *rows <= most_elements && *columns <= most_elements &&
+    return rows && columns && *rows <= most_elements && *columns <= most_elements &&  // products of them do not wrap
            *rows * *columns <= most_elements && *rows * *columns * *terms <= most_work;
   return *terms <= most_shared_terms && ((rows && *rows <= narrow) || (columns && *columns <= narrow));
 }
 
-Array as_sum(const ProductForm& form, const Array& a, const Array& b) {
-  std::vector<Dim> sizes;
-  Axes64 of_a(a.rank()), of_b(b.rank()), summed;  // the axes that an operand's are
-
-  const auto add = [&](const Array& x, const Axes64& axes, Axes64& of_x) {
-    for (const std::int64_t axis : axes) {
-      of_x[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(sizes.size());
-      sizes.push_back(x.shape()[static_cast<std::size_t>(axis)]);
-    }
-  };
-  const auto pair = [&](const Axes64& from_a, const Axes64& from_b) {
-    for (std::size_t i = 0; i < from_a.size(); ++i)
-      of_b[static_cast<std::size_t>(from_b[i])] = of_a[static_cast<std::size_t>(from_a[i])];
-  };
-  add(a, form.batch_a, of_a), pair(form.batch_a, form.batch_b);
-  add(a, form.free_a, of_a);
-  add(a, form.contract_a, of_a), pair(form.contract_a, form.contract_b);
-  for (const std::int64_t axis : form.contract_a) summed.push_back(of_a[static_cast<std::size_t>(axis)]);
-  add(b, form.free_b, of_b);
+// What is summed has the result's axes, and behind them the terms.
+Array as_sum(const ProductAxes& axes, const std::array<Array, 2>& operands) {
+  std::vector<Dim> sizes = axes.sizes;
+  for (const std::size_t k : {0, 1})
+    for (std::size_t i = 0; i < axes.of[k].size(); ++i)
+      sizes[static_cast<std::size_t>(axes.of[k][i])] = operands[k].shape()[i];
   const Shape whole(sizes);
-  return sum(spread_in_dim(a, whole, of_a) * spread_in_dim(b, whole, of_b), Axes(summed));
+  return sum(spread_in_dim(operands[0], whole, axes.of[0]) * spread_in_dim(operands[1], whole, axes.of[1]),
+             Axes(axes.summed_axes()));
 }
 
-std::optional<ProductForm> small_product(const Program& program, const Eqn& eqn) {
-  if (!is_product(*eqn.op) || eqn.numerics != Numerics::relaxed) return {};
+bool is_small_product(const Program& program, const Eqn& eqn) {
+  if (!is_product(*eqn.op) || eqn.numerics != Numerics::relaxed) return false;
   const Type &a = program.type(eqn.in[0]), &b = program.type(eqn.in[1]);
   const DType dtype = program.type(eqn.out[0]).dtype;
   const bool sums_alike = a.dtype == dtype && b.dtype == dtype;
-  if (!sums_alike || !(dtype == DType::f32 || dtype == DType::f64 || is_complex(dtype))) return {};
-  ProductForm form = product_form(eqn.params, a, b);
-  return is_small(program, eqn, form) ? std::optional(std::move(form)) : std::nullopt;
+  return sums_alike && (dtype == DType::f32 || dtype == DType::f64 || is_complex(dtype)) &&
+         is_small(program, eqn, product_form(eqn.params, a, b));
 }
 
 }  // namespace
@@ -79,13 +66,12 @@ ProgramRef small_products(const ProgramRef& program) {
   return memo.get(Hasher()("small_products")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {
-        const std::optional<ProductForm> form = small_product(*program, eqn);
-        if (!form) {
+        if (!is_small_product(*program, eqn)) {
           replay.bind_eqn(eqn, small_products);
           continue;
         }
         const EqnScope place(eqn);
-        replay.set(eqn.out[0], as_sum(*form, replay.get(eqn.in[0]), replay.get(eqn.in[1])));
+        replay.set(eqn.out[0], as_sum(ProductAxes(*program, eqn), {replay.get(eqn.in[0]), replay.get(eqn.in[1])}));
       }
     });
   });

@@ -1,4 +1,5 @@
-// Products of small matrices as sums, which what reads them computes: many of them, or of long matrices with small ones.
+// Products of small matrices as sums, which what reads them computes: many of them, or of long matrices with small
+// ones.
 #pragma once
 
 #include "tenon/ir/program.h"

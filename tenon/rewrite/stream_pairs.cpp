@@ -211,7 +211,7 @@ class PairsRebuild : PairParts {
                                          std::map<PairPart, Array> made, std::span<const Array> numbers) const {
     const ProductAxes product(program_, eqn);
     for (const std::size_t k : {0, 1}) {
-      const PairPart from = product.operand(eqn, k, part);
+      const PairPart from = operand_part(product, eqn, k, part);
       const std::int64_t turn = place_of(axes_of(program_.type(from.v).rank(), from), from.loop);
       if (from.loop == no_axis || std::ranges::count(body.leaves, from) > 0) continue;
       Array& x = made.at(from);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "tenon/ir/literal.h"
 #include "tenon/ops/element_form.h"
@@ -10,6 +9,7 @@
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/structure/shape.h"
 #include "tenon/ops/structure/structure.h"
+#include "tenon/rewrite/product_axes.h"
 #include "tenon/rewrite/steps_in.h"
 #include "tenon/rewrite/streams.h"
 
@@ -95,43 +95,22 @@ class WaitFollower {
   void note_product(std::size_t e) {
     const Eqn& eqn = program_.eqns()[e];
     if (!wider_ || !is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return;
-    const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
-    const std::size_t batch = form.batch_a.size(), all = type(eqn.out[0]).rank();
-    // An operand, its axes of each kind, and where its free ones begin in the result.
-    struct Side {
-      Var v;
-      const std::vector<std::int64_t>&batch, &free, &summed;
-      std::size_t first_free;
-    };
-    const Side a{eqn.in[0], form.batch_a, form.free_a, form.contract_a, batch};
-    const Side b{eqn.in[1], form.batch_b, form.free_b, form.contract_b, batch + form.free_a.size()};
-    // Which axes of the result an operand's are; behind these lie those that are summed.
-    const auto dims_of = [&](const Side& side) {
-      std::vector<std::int64_t> dims(type(side.v).rank());
-      const auto put = [&](const std::vector<std::int64_t>& own, std::size_t first) {
-        for (std::size_t k = 0; k < own.size(); ++k) dims[at(own[k])] = static_cast<std::int64_t>(first + k);
-      };
-      put(side.batch, 0), put(side.free, side.first_free), put(side.summed, all);
-      return dims;
-    };
-    for (const auto& [x, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const ProductAxes product(program_, eqn);
+    for (const std::size_t k : {0, 1}) {
+      const Var x = eqn.in[k], other = eqn.in[1 - k];
       // A transpose of terms is as good as they.
-      const Eqn* moved = maker(x->v);
+      const Eqn* moved = maker(x);
       const bool is_moved = moved != nullptr && moved->op == &transpose_op();
-      const auto made = made_.find(is_moved ? moved->in[0] : x->v);
-      if (made == made_.end() || made->second.wider || waits_.contains(other->v)) continue;
-      std::vector<std::int64_t> dims = dims_of(*x);
+      const auto made = made_.find(is_moved ? moved->in[0] : x);
+      if (made == made_.end() || made->second.wider || waits_.contains(other)) continue;
+      std::vector<std::int64_t> dims = product.of[k];
       if (is_moved) dims = permuted(dims, inverse_permutation(permutation_of(moved->params)));
       std::vector<std::int64_t> axes;  // of the elements, that are summed
-      for (std::size_t k = 0; k < dims.size(); ++k)
-        if (dims[k] >= static_cast<std::int64_t>(all)) axes.push_back(static_cast<std::int64_t>(k));
+      for (std::size_t i = 0; i < dims.size(); ++i)
+        if (at(dims[i]) >= product.summed) axes.push_back(static_cast<std::int64_t>(i));
       if (axes != first_.axes) continue;
-      std::vector<Dim> sizes;
-      for (const Dim& d : type(eqn.out[0]).shape) sizes.push_back(d);
-      for (const std::int64_t axis : x->summed) sizes.push_back(type(x->v).shape[at(axis)]);
-      std::vector<std::int64_t> summed(x->summed.size());
-      std::iota(summed.begin(), summed.end(), static_cast<std::int64_t>(all));
-      sums_.push_back({e, made->second.terms, WiderSpace{Shape(sizes), dims, summed, other->v, dims_of(*other)}});
+      sums_.push_back({e, made->second.terms,
+                       WiderSpace{Shape(product.sizes), dims, product.summed_axes(), other, product.of[1 - k]}});
       return;
     }
   }

@@ -35,8 +35,7 @@ TEST(Convolution, OfASignal) {
   EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.window_dilation = {3}})), ElementsAre(-3));
   EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.input_dilation = {2}})),
               ElementsAre(1, -2, 2, -3, 3, -4));
-  const Array empty = tn::conv_general_dilated(x, tn::ones({3, 1, 5}),
-                                               {.input_dilation = {2}, .window_dilation = {2}});
+  const Array empty = tn::conv_general_dilated(x, tn::ones({3, 1, 5}), {.input_dilation = {2}, .window_dilation = {2}});
   EXPECT_EQ(empty.shape(), (tn::Shape{1, 3, 0}));
   EXPECT_THAT(numbers_of_convolution(tn::conv_transpose(x, w, {.strides = {2}})),
               ElementsAre(-1, 1, -2, 2, -3, 3, -4, 4));

@@ -14,11 +14,11 @@ namespace tn = tenon;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using tn::all_values;
 using tn::Array;
 using tn::close;
 using tn::message_of;
 using tn::numbers;
-using tn::all_values;
 
 namespace {
 

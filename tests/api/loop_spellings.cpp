@@ -15,12 +15,12 @@
 #include "tests/by_oracle.h"
 
 namespace tn = tenon;
+using tn::all_values;
 using tn::Array;
 using tn::DType;
 using tn::expect_agreement;
 using tn::expect_close;
 using tn::List;
-using tn::all_values;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -213,6 +214,36 @@ Contraction network(std::mt19937_64& random, std::size_t operands, unsigned lett
     for (std::uint64_t of : made.operands)
       if ((of >> i & 1) != 0 && random() % 4 == 0) made.result |= std::uint64_t(1) << i;
   return made;
+}
+
+// The operations of all products in an order; letters of one operand alone are summed before.
+double operations(const Contraction& of, const ContractionOrder& order) {
+  std::array<std::size_t, 64> owners{};
+  const auto count = [&](std::uint64_t letters, int by) {
+    for (std::size_t i = 0; i < owners.size(); ++i) owners[i] += (letters >> i & 1) != 0 ? by : 0;
+  };
+  const auto wanted = [&](std::uint64_t letters, std::size_t least) {
+    for (std::size_t i = 0; i < owners.size(); ++i)
+      if (owners[i] < least && (of.result >> i & 1) == 0) letters &= ~(std::uint64_t(1) << i);
+    return letters;
+  };
+  std::vector<std::uint64_t> left = of.operands;
+  for (std::uint64_t letters : left) count(letters, 1);
+  for (std::uint64_t& letters : left) letters = wanted(letters, 2);
+  double sum = 0;
+  for (const auto& [i, j] : order) {
+    const std::uint64_t all = left[i] | left[j];
+    for (const std::size_t at : {std::max(i, j), std::min(i, j)}) {
+      count(left[at], -1);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    const std::uint64_t kept = wanted(all, 1);
+    double elements = 1;
+    for (std::size_t k = 0; k < of.sizes.size(); ++k) elements *= (all >> k & 1) != 0 ? of.sizes[k] : 1;
+    sum += elements * (kept != all ? 2 : 1);
+    left.push_back(kept), count(kept, 1);
+  }
+  return sum;
 }
 
 double fewest(const Contraction& of, ContractionOrder& order, std::size_t left) {

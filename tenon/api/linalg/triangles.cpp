@@ -26,6 +26,23 @@ Array rows_in_order(const Array& x, const Array& order) {
   return take_along_axis(x, broadcast_to(expand_dims(order, -1), x.shape()), -2);
 }
 
+// A system by factors of its matrix, [..., n, n], and the batch in which these and the right sides meet.
+struct Factored {
+  matrices::Together given;
+  matrices::RightSides right;
+  Shape batch;
+  const Array& factors() const { return given.all[0]; }
+  Array sides() const { return matrices::with_batch(right.columns, batch); }
+  Array result(const Array& x) const { return given.narrow(right.shaped(x)); }
+};
+Factored factored(std::string_view name, const Operand& factors, const Operand& b) {
+  matrices::Together given = matrices::together({factors, b});
+  matrices::square(name, given.all[0].type());
+  matrices::RightSides right = matrices::right_sides(name, factors, b, given);
+  Shape batch = matrices::broadcast_batches(name, given.all[0], right.columns);
+  return {std::move(given), std::move(right), std::move(batch)};
+}
+
 }  // namespace
 
 Array cho_factor(const Operand& a, const FactorOptions& options) {
@@ -37,18 +54,14 @@ Array cho_factor(const Operand& a, const FactorOptions& options) {
 
 Array cho_solve(const Operand& factor, const Operand& b, const FactorOptions& options) {
   const SourceScope place(factor.where(), "cho_solve");
-  const matrices::Together given = matrices::together({factor, b});
-  const Array& x = given.all[0];
-  matrices::square("cho_solve", x.type());
-  const matrices::RightSides right = matrices::right_sides("cho_solve", factor, b, given);
-  const Shape batch = matrices::broadcast_batches("cho_solve", x, right.columns);
-  const Array one = x.rank() == 2 ? x : matrices::with_batch(x, batch);
+  const Factored of = factored("cho_solve", factor, b);
+  const Array& x = of.factors();
+  const Array one = x.rank() == 2 ? x : matrices::with_batch(x, of.batch);
   const auto solved = [&](const Array& sides, bool turned) {
     const TriangularOptions by{.left_side = true, .lower = options.lower, .transpose_a = turned, .conjugate_a = turned};
     return triangular_solve(one, sides, by);
   };
-  const Array inner = solved(matrices::with_batch(right.columns, batch), !options.lower);
-  return given.narrow(right.shaped(solved(inner, options.lower)));
+  return of.result(solved(solved(of.sides(), !options.lower), options.lower));
 }
 
 LuFactors lu_factor(const Operand& a) {
@@ -102,14 +115,10 @@ Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows) {
 
 Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options) {
   const SourceScope place(factors.where(), "lu_solve");
-  const matrices::Together given = matrices::together({factors, b});
-  const Array& lu = given.all[0];
-  matrices::square("lu_solve", lu.type());
-  const matrices::RightSides right = matrices::right_sides("lu_solve", factors, b, given);
-  const Shape batch = matrices::broadcast_batches("lu_solve", lu, right.columns);
-  const Array all = matrices::with_batch(lu, batch), sides = matrices::with_batch(right.columns, batch);
-  const Array order = lu_pivots_to_permutation(pivots, rows_of(lu.type()));
-  const Array turns = broadcast_to(order, with_axes(batch, {rows_of(lu.type())}));
+  const Factored of = factored("lu_solve", factors, b);
+  const Array all = matrices::with_batch(of.factors(), of.batch), sides = of.sides();
+  const Dim n = rows_of(of.factors().type());
+  const Array turns = broadcast_to(lu_pivots_to_permutation(pivots, n), with_axes(of.batch, {n}));
   const TriangularOptions lower{.left_side = true,
                                 .lower = true,
                                 .transpose_a = options.transpose,
@@ -118,10 +127,9 @@ Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, 
   const TriangularOptions upper{.left_side = true, .transpose_a = options.transpose, .conjugate_a = options.conjugate};
   if (options.transpose) {
     const Array x = triangular_solve(all, triangular_solve(all, sides, upper), lower);
-    return given.narrow(right.shaped(rows_in_order(x, argsort(turns))));
+    return of.result(rows_in_order(x, argsort(turns)));
   }
-  const Array x = triangular_solve(all, triangular_solve(all, rows_in_order(sides, turns), lower), upper);
-  return given.narrow(right.shaped(x));
+  return of.result(triangular_solve(all, triangular_solve(all, rows_in_order(sides, turns), lower), upper));
 }
 
 namespace {

@@ -19,7 +19,7 @@ struct CodeImage {
   std::string bytes;             // code, then from a page on what it reads; the words below are zero or offsets
   std::uint64_t code_bytes = 0;  // whole pages
   std::uint64_t entry = 0;
-  std::optional<std::uint64_t> sizes;   // NativeCode::Sizes
+  std::optional<std::uint64_t> sizes;  // NativeCode::Sizes
   // Where the open numbers of the Function lie (tenon/kernel/analysis/open_numbers.h), if it has some: others may be
   // written there.
   std::optional<std::uint64_t> numbers;

@@ -192,19 +192,4 @@ ContractionOrder contraction_order(const Contraction& of) {
   return order;
 }
 
-double operations(const Contraction& of, const ContractionOrder& order) {
-  Meeting meeting(of);
-  std::vector<std::size_t> numbers(of.operands.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-  double sum = 0;
-  for (const auto& [i, j] : order) {
-    const std::size_t a = numbers[i], b = numbers[j];
-    sum += meeting.operations(meeting.letters(a) | meeting.letters(b), meeting.product(a, b));
-    for (const std::size_t at : {std::max(i, j), std::min(i, j)})
-      numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(at));
-    numbers.push_back(meeting.meet(a, b));
-  }
-  return sum;
-}
-
 }  // namespace tenon

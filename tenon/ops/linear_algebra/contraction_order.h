@@ -21,7 +21,5 @@ struct Contraction {
 // of letters.
 using ContractionOrder = std::vector<std::pair<std::size_t, std::size_t>>;
 ContractionOrder contraction_order(const Contraction& of);
-// The operations of all products in an order.
-double operations(const Contraction& of, const ContractionOrder& order);
 
 }  // namespace tenon

@@ -7,14 +7,16 @@
 #include <cctype>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "tenon/base/estimate.h"
 #include "tenon/base/memo.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/linear_algebra/contraction_order.h"
-#include "tenon/ops/linear_algebra/dot.h"
+#include "tenon/ops/linear_algebra/labelled_product.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
@@ -31,7 +33,12 @@ using Label = int;
 constexpr Label first_unnamed = 256;
 using Labels = std::vector<Label>;
 
-bool has(const Labels& labels, Label label) { return std::ranges::find(labels, label) != labels.end(); }
+// 0, 1, …, count - 1
+std::vector<std::int64_t> all_of(std::size_t count) {
+  std::vector<std::int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 std::string text_of(Label label) {
   return label < first_unnamed ? std::string(1, static_cast<char>(label)) : std::string("...");
 }
@@ -150,6 +157,10 @@ class Einsum {
   }
   std::size_t labels() const { return sizes_.size(); }
 
+  void convert_operands(DType dtype) {
+    for (Array& x : operands_) x = convert(x, dtype);
+  }
+
   Array along(const Path& path, DType wide, std::optional<DType> preferred) {
     for (const auto& step : path) {
       const std::set<std::int64_t> places(step.begin(), step.end());
@@ -159,9 +170,8 @@ class Einsum {
                          "A step names operands that are left, each once, counted from 0.");
       meet(step, places, wide, preferred);
     }
-    if (operands_.size() > 1 || path.empty()) {
-      std::vector<std::int64_t> rest;
-      for (std::size_t i = 0; i < operands_.size(); ++i) rest.push_back(static_cast<std::int64_t>(i));
+    if (operands_.size() > 1) {
+      const std::vector<std::int64_t> rest = all_of(operands_.size());
       meet(rest, {rest.begin(), rest.end()}, wide, preferred);
     }
     return arrange(operands_[0], equation_.terms[0], equation_.result);
@@ -263,29 +273,11 @@ class Einsum {
     };
     const auto [x, of_x] = prepared(a, with(b.labels), wide, preferred);
     const auto [y, of_y] = prepared(b, with(a.labels), wide, preferred);
-    DotAxes axes;
-    Labels batch, free_x, free_y;
-    for (std::size_t i = 0; i < of_x.size(); ++i) {
-      const auto j = std::ranges::find(of_y, of_x[i]) - of_y.begin();
-      if (static_cast<std::size_t>(j) == of_y.size()) {
-        free_x.push_back(of_x[i]);
-      } else if (!kept.contains(of_x[i])) {
-        axes.contract_a.push_back(static_cast<std::int64_t>(i));
-        axes.contract_b.push_back(j);
-      } else {
-        batch.push_back(of_x[i]);
-        axes.batch_a.push_back(static_cast<std::int64_t>(i));
-        axes.batch_b.push_back(j);
-      }
-    }
-    for (Label label : of_y)
-      if (!has(of_x, label)) free_y.push_back(label);
-    batch.insert(batch.end(), free_x.begin(), free_x.end());
-    batch.insert(batch.end(), free_y.begin(), free_y.end());
-    return {dot_general(x, y, axes, preferred), batch};
+    auto [axes, made] = labelled_product(of_x, of_y, [&](Label label) { return kept.contains(label); });
+    return {dot_general(x, y, std::move(axes), preferred), std::move(made)};
   }
 
-  // A letter of the result that operands have of size 1 alone was dropped nowhere, so the result's are all there.
+  // All of the result's labels are left: drop_ones() keeps those that are of size 1 everywhere.
   static Array arrange(const Array& x, const Labels& from, const Labels& to) {
     Axes64 permutation;
     for (Label label : to) permutation.push_back(std::ranges::find(from, label) - from.begin());
@@ -305,9 +297,9 @@ std::size_t held_bytes(const std::shared_ptr<const KnownPath>& path) { return pa
 
 constinit Memo<std::shared_ptr<const KnownPath>> paths;
 
-// Nothing for the order that is given: of up to two operands, or more letters than are looked at.
+// Of up to two operands, or more letters than are looked at, all at once.
 Path path_of(const Einsum& of, std::size_t operands) {
-  if (operands <= 2 || of.labels() > 64) return {};
+  if (operands <= 2 || of.labels() > 64) return {all_of(operands)};
   const Contraction contraction = of.contraction();
   Hasher hash;
   hash(contraction.operands.size())(contraction.result);
@@ -330,26 +322,19 @@ Array einsum(std::string_view equation, const Arrays& operands, const EinsumOpti
   const SourceScope place(where, "einsum");
   Einsum of(equation, operands);
   const Promoted met = promoted("einsum", operands);
-  if (met.dtype == DType::bool_) {
-    Arrays counted;
-    for (const Array& x : operands) counted.push_back(convert(x, DType::i32));
-    const Array any = einsum(equation, counted, {.path = options.path}, where) != 0;
-    return options.preferred ? convert(any, *options.preferred) : any;
-  }
-  const DType wide = options.preferred ? summed_in("einsum", met.dtype, *options.preferred) : met.dtype;
-  const Array made =
-      of.along(options.path.empty() ? path_of(of, operands.size()) : options.path, wide, options.preferred);
-  return (options.preferred ? convert(made, *options.preferred) : convert(made, met.dtype)).with_weak(met.weak);
+  const bool truths = met.dtype == DType::bool_;  // whether any product is true, by how many are
+  if (truths) of.convert_operands(DType::i32);
+  const std::optional<DType> preferred = truths ? std::nullopt : options.preferred;
+  const DType wide = preferred ? summed_in("einsum", met.dtype, *preferred) : met.dtype;
+  const Array sums = of.along(options.path.empty() ? path_of(of, operands.size()) : options.path, wide, preferred);
+  const Array made = truths ? sums != 0 : sums;
+  return convert(made, options.preferred.value_or(met.dtype)).with_weak(met.weak);
 }
 
 std::vector<std::vector<std::int64_t>> einsum_path(std::string_view equation, const Arrays& operands,
                                                    const Source& where) {
   const SourceScope place(where, "einsum_path");
-  Path path = path_of(Einsum(equation, operands), operands.size());
-  if (!path.empty()) return path;
-  path.emplace_back();
-  for (std::size_t i = 0; i < operands.size(); ++i) path[0].push_back(static_cast<std::int64_t>(i));
-  return path;
+  return path_of(Einsum(equation, operands), operands.size());
 }
 
 }  // namespace tenon

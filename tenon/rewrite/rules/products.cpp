@@ -7,6 +7,7 @@
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/linear_algebra/einsum.h"
+#include "tenon/ops/linear_algebra/labelled_product.h"
 #include "tenon/ops/linear_algebra/linear_algebra.h"
 #include "tenon/ops/reductions/reduce.h"
 #include "tenon/ops/structure/shape.h"
@@ -42,29 +43,12 @@ struct Scaled {
 };
 
 // Axes that both have are summed, unless they are wanted behind: then they go in step, and come first.
-Labels of_two(const Labels& x, const Labels& y, const Labels& wanted) {
-  Labels batch, rest;
-  for (const std::size_t label : x) {
-    if (!has(y, label))
-      rest.push_back(label);
-    else if (has(wanted, label))
-      batch.push_back(label);
-  }
-  for (const std::size_t label : y)
-    if (!has(x, label)) rest.push_back(label);
-  batch.insert(batch.end(), rest.begin(), rest.end());
-  return batch;
+LabelledProduct<std::size_t> of_two(const Labels& x, const Labels& y, const Labels& wanted) {
+  return labelled_product(x, y, [&](std::size_t label) { return has(wanted, label); });
 }
 Factor multiplied(const Factor& x, const Factor& y, const Labels& wanted) {
-  DotAxes axes;
-  for (std::size_t i = 0; i < x.labels.size(); ++i) {
-    const std::size_t label = x.labels[i];
-    if (!has(y.labels, label)) continue;
-    const bool summed = !has(wanted, label);
-    (summed ? axes.contract_a : axes.batch_a).push_back(static_cast<std::int64_t>(i));
-    (summed ? axes.contract_b : axes.batch_b).push_back(place(y.labels, label));
-  }
-  return {dot_general(x.array, y.array, axes), of_two(x.labels, y.labels, wanted)};
+  LabelledProduct<std::size_t> made = of_two(x.labels, y.labels, wanted);
+  return {dot_general(x.array, y.array, std::move(made.axes)), std::move(made.result)};
 }
 
 // Labels of the operands' axes and of the result's, of a product whose operands' labels are given or to be made.
@@ -327,7 +311,7 @@ MaybeArray of_untransposed(const Match& m) {
     for (std::size_t axis = 0; axis < permutation.size(); ++axis)
       before.labels[static_cast<std::size_t>(permutation[axis])] = of->labels[axis];
     std::swap(*of, before);
-    if (of_two(x.labels, y.labels, result) == result)
+    if (of_two(x.labels, y.labels, result).result == result)
       some = true;
     else
       std::swap(*of, before);

@@ -40,9 +40,7 @@ void merge(const Integer* a, const Integer* end_a, const Integer* b, const Integ
   std::copy(b, end_b, to);
 }
 
-// Whether n integers may be sorted in parts, and need room for as many.
 constexpr std::int64_t worth_a_part = 1 << 16;
-constexpr bool is_long_row(std::int64_t n) { return n >= 2 * worth_a_part; }
 
 // Parts in which n integers are worth being sorted: a power of two.
 inline std::int64_t parts_of_row(std::int64_t n) {
@@ -53,10 +51,10 @@ inline std::int64_t parts_of_row(std::int64_t n) {
 }
 
 // x or `other`, whichever has the integers in order at the end; sort(integers, n) sorts where they stand. `other` has
-// room for them where the row is long.
+// room for them, or is null: in one part then.
 template <class Integer, class Sort>
 Integer* sorted_in_parts(Integer* x, Integer* other, std::int64_t n, const Sort& sort) {
-  const std::int64_t parts = parts_of_row(n);
+  const std::int64_t parts = other == nullptr ? 1 : parts_of_row(n);
   const auto begin_of = [&](std::int64_t part, std::int64_t of) { return part * n / of; };
   each_range(parts, 1, [&](std::int64_t part, std::int64_t end) {
     for (; part < end; ++part) sort(x + begin_of(part, parts), begin_of(part + 1, parts) - begin_of(part, parts));

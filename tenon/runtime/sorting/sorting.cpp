@@ -135,8 +135,9 @@ void count_bytes(const T* x, std::int64_t n, bool descending, std::int64_t (&beg
 // times as long for the former: of these vpcompressd to memory, by which Highway partitions, is microcode.
 bool sorts_narrow_words() { return !(__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f")); }
 
+// `in_parts`: the workspace has room for the integers once more, where they are merged.
 template <class T>
-void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte* workspace) {
+void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, bool in_parts, std::byte* workspace) {
   using Key = KeyOf<T>;
   const auto value_of = [&](auto key) { return Order<T>::value(static_cast<Key>(descending ? ~key : key)); };
   bool negative_zeros = false;
@@ -156,10 +157,11 @@ void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte*
         for (; i < end; ++i) sorted[i] = value_of(static_cast<Key>(made[i]));
       });
     };
+    auto* const wide = reinterpret_cast<std::uint64_t*>(workspace);
     if (sizeof(T) != 4 || sorts_narrow_words())
-      sort_as(reinterpret_cast<Key*>(sorted), reinterpret_cast<Key*>(workspace));
+      sort_as(reinterpret_cast<Key*>(sorted), in_parts ? reinterpret_cast<Key*>(workspace) : nullptr);
     else
-      sort_as(reinterpret_cast<std::uint64_t*>(workspace), reinterpret_cast<std::uint64_t*>(workspace) + n);
+      sort_as(wide, in_parts ? wide + n : nullptr);
   }
   if (!negative_zeros) return;
   const Key zero = key_of(T(), descending);
@@ -169,7 +171,8 @@ void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte*
 }
 
 template <class T>
-void argsort_row(const T* x, std::int32_t* order, std::int64_t n, bool descending, std::byte* workspace) {
+void argsort_row(const T* x, std::int32_t* order, std::int64_t n, bool descending, bool in_parts,
+                 std::byte* workspace) {
   if constexpr (sizeof(T) == 1) {
     std::int64_t begin[257];
     count_bytes(x, n, descending, begin);
@@ -179,7 +182,8 @@ void argsort_row(const T* x, std::int32_t* order, std::int64_t n, bool descendin
     each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
       for (; i < end; ++i) entries[i] = entry(key_of(x[i], descending), i);
     });
-    const auto* const made = sorted_in_parts(entries, entries + n, n, sort_integers<Entry<KeyOf<T>>>);
+    const auto* const made =
+        sorted_in_parts(entries, in_parts ? entries + n : nullptr, n, sort_integers<Entry<KeyOf<T>>>);
     each_range(n, worth_a_fork, [&](std::int64_t i, std::int64_t end) {
       for (; i < end; ++i) order[i] = place_of(made[i]);
     });
@@ -260,7 +264,7 @@ bool before(std::complex<T> x, std::complex<T> y) {
   return x.imag() < y.imag();
 }
 template <class T>
-void argsort_row(const std::complex<T>* x, std::int32_t* order, std::int64_t n, bool descending, std::byte*) {
+void argsort_row(const std::complex<T>* x, std::int32_t* order, std::int64_t n, bool descending, bool, std::byte*) {
   std::iota(order, order + n, 0);
   std::sort(order, order + n, [&](std::int32_t i, std::int32_t j) {
     const bool first = descending ? before(x[j], x[i]) : before(x[i], x[j]);
@@ -268,10 +272,10 @@ void argsort_row(const std::complex<T>* x, std::int32_t* order, std::int64_t n, 
   });
 }
 template <class T>
-void sort_row(const std::complex<T>* x, std::complex<T>* sorted, std::int64_t n, bool descending,
+void sort_row(const std::complex<T>* x, std::complex<T>* sorted, std::int64_t n, bool descending, bool,
               std::byte* workspace) {
   auto* const order = reinterpret_cast<std::int32_t*>(workspace);
-  argsort_row(x, order, n, descending, nullptr);
+  argsort_row(x, order, n, descending, false, nullptr);
   for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[order[i]];
 }
 
@@ -284,6 +288,8 @@ bool of_complex(const TenonSort& sort) { return is_complex(static_cast<DType>(so
 std::int64_t element_bytes(const TenonSort& sort) {
   return static_cast<std::int64_t>(size_of(static_cast<DType>(sort.dtype)));
 }
+// A row by itself, of so many elements that threads may share it.
+bool is_in_parts(const TenonSort& sort) { return sort.parts == 1 && sort.size >= 2 * worth_a_part; }
 std::int64_t entry_bytes(const TenonSort& sort) { return element_bytes(sort) == 8 ? 16 : 8; }
 
 }  // namespace
@@ -296,11 +302,11 @@ std::int64_t sort_parts(std::int64_t rows, std::int64_t size) {
 std::int64_t sort_workspace(const TenonSort& sort) {
   if (of_complex(sort)) return sort.parts * line(static_cast<std::int64_t>(sizeof(std::int32_t)) * sort.size);
   const bool wider = element_bytes(sort) == 4 && !sorts_narrow_words();
-  const std::int64_t rows = (wider ? 1 : 0) + (is_long_row(sort.size) ? 1 : 0);  // of words
+  const std::int64_t rows = (wider ? 1 : 0) + (is_in_parts(sort) ? 1 : 0);  // of words
   return element_bytes(sort) == 1 ? 0 : sort.parts * line(rows * (wider ? 8 : element_bytes(sort)) * sort.size);
 }
 std::int64_t argsort_workspace(const TenonSort& sort) {
-  const std::int64_t rows = is_long_row(sort.size) ? 2 : 1;
+  const std::int64_t rows = is_in_parts(sort) ? 2 : 1;
   return element_bytes(sort) == 1 || of_complex(sort) ? 0 : sort.parts * line(rows * entry_bytes(sort) * sort.size);
 }
 std::int64_t top_k_workspace(const TenonSort& sort) {
@@ -315,7 +321,7 @@ std::int64_t tenon_sort(const TenonSort* of, const void* x, void* sorted, void* 
     of_dtype(sort, [&]<class T>(std::type_identity<T>) {
       each_row(sort, rows, [&](std::int64_t r, std::byte* memory) {
         sort_row(static_cast<const T*>(x) + r * sort.size, static_cast<T*>(sorted) + r * sort.size, sort.size,
-                 sort.descending != 0, memory);
+                 sort.descending != 0, is_in_parts(sort), memory);
       });
     });
   });
@@ -327,7 +333,7 @@ std::int64_t tenon_argsort(const TenonSort* of, const void* x, std::int32_t* ord
     of_dtype(sort, [&]<class T>(std::type_identity<T>) {
       each_row(sort, rows, [&](std::int64_t r, std::byte* memory) {
         argsort_row(static_cast<const T*>(x) + r * sort.size, order + r * sort.size, sort.size, sort.descending != 0,
-                    memory);
+                    is_in_parts(sort), memory);
       });
     });
   });
