@@ -153,6 +153,16 @@ template <>
 struct Argument<std::function<Array(const Array&)>> : Same<std::function<Array(const Array&)>> {
   static std::function<Array(const Array&)> taken(const Asked& asked, nb::handle given);
 };
+// A name, or a function.
+template <class Choice>
+  requires std::is_enum_v<Choice>
+struct Argument<std::variant<Choice, std::function<Array(const Array&)>>>
+    : Same<std::variant<Choice, std::function<Array(const Array&)>>> {
+  static std::variant<Choice, std::function<Array(const Array&)>> taken(const Asked& asked, nb::handle given) {
+    if (PyCallable_Check(given.ptr())) return Argument<std::function<Array(const Array&)>>::taken(asked, given);
+    return Argument<Choice>::taken(asked, given);
+  }
+};
 template <>
 struct Argument<Bins> : Same<Bins> {
   static Bins taken(const Asked& asked, nb::handle given);

@@ -1,4 +1,4 @@
-// Signals: convolutions, trends and spectra, as SciPy names them.
+// Signals: convolutions, trends and spectra, as SciPy names them and their options.
 //
 // Of real or complex numbers: integers become f32 (64-bit ones f64), f8, f16 and bf16 are computed in f32, and two
 // operands meet in one dtype. Derivatives of any order. Throws ShapeError where axes, sizes or lengths of segments do
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "tenon/ir/array.h"
@@ -50,9 +51,9 @@ enum class Trend { none, constant, linear };
 struct DetrendOptions {
   std::int64_t axis = -1;
   Trend type = Trend::linear;
-  std::vector<std::int64_t> breaks = {};  // where another straight line begins
+  std::vector<std::int64_t> bp = {};  // break points: where another straight line begins
 };
-// x without its trend along an axis. Throws ShapeError where a break lies outside of the axis.
+// x without its trend along an axis. Throws ShapeError where a break point lies outside of the axis.
 //   signal::detrend(Array{1.f, 2.f, 4.f})   // 0.1666667 -0.3333333 0.1666667
 Array detrend(const Operand& x, const DetrendOptions& options = {});
 
@@ -60,18 +61,18 @@ Array detrend(const Operand& x, const DetrendOptions& options = {});
 //   signal::hann(4)   // 0 0.5 1 0.5
 Array hann(std::int64_t n, DType dtype = DType::f32);
 
-// Segments of `segment` samples (256, or as many as the window has; no more than there are), each `overlap` samples
-// into the one before (half of them), times the window (Hann's), with zeros behind up to `length` of a transform.
-// Frequencies are those of `rate` samples a unit of time: the ones that are not negative, unless `onesided` is false or
-// the samples are complex.
+// Segments of `nperseg` samples (256, or as many as the window has; no more than there are), each `noverlap` samples
+// into the one before (half of them), times the window (Hann's), with zeros behind up to the length `nfft` of a
+// transform. Frequencies are those of `fs` samples a unit of time: the ones that are not negative, unless
+// `return_onesided` is false or the samples are complex. `detrend`: what is taken from every segment, or what makes of
+// them, along the last axis, what is transformed.
 struct SegmentOptions {
-  Array rate = 1.0;
+  Array fs = 1.0;
   std::optional<Array> window = {};
-  std::optional<std::int64_t> segment = {}, overlap = {}, length = {};
-  bool onesided = true;
+  std::optional<std::int64_t> nperseg = {}, noverlap = {}, nfft = {};
+  std::variant<Trend, std::function<Array(const Array& segments)>> detrend = Trend::constant;
+  bool return_onesided = true;
   std::int64_t axis = -1;
-  Trend trend = Trend::constant;                             // taken from every segment …
-  std::function<Array(const Array& segments)> detrend = {};  // … or what this gives, of segments along the last axis
 };
 
 // The unit of a spectrum: of `density` V²/Hz where samples are volts, of `spectrum` V².
@@ -87,17 +88,17 @@ struct Spectrum {
 // The average over segments of conj(X) Y, of their transforms X and Y (Welch 1967): [frequencies] in the place of the
 // axis. x and y broadcast but for the axis, along which the shorter one is followed by zeros. By the median it is
 // corrected for the bias that a median of so many numbers has. Without elements: zeros.
-//   signal::csd(ones({512}), ones({512}), {{.segment = 256}})
+//   signal::csd(ones({512}), ones({512}), {{.nperseg = 256}})
 Spectrum csd(const Operand& x, const Operand& y, const SpectrumOptions& options = {});
 // csd of x and itself: real.
-//   signal::welch(ones({512}), {{.segment = 256}})
+//   signal::welch(ones({512}), {{.nperseg = 256}})
 Spectrum welch(const Operand& x, const SpectrumOptions& options = {});
 
 // What stands before and behind a signal, half a segment each: nothing; zeros; its mirror image about the end, turned
 // around the end's value (odd) or not (even); the end's value.
 enum class Edge { none, zeros, even, odd, constant };
 struct StftOptions : SegmentOptions {
-  StftOptions() { trend = Trend::none; }
+  StftOptions() { detrend = Trend::none; }
   Edge boundary = Edge::zeros;
   bool padded = true;  // zeros behind, so that the last samples are in a segment
 };
@@ -110,12 +111,12 @@ struct Stft {
 Stft stft(const Operand& x, const StftOptions& options = {});
 
 struct IstftOptions {
-  Array rate = 1.0;
+  Array fs = 1.0;
   std::optional<Array> window = {};
-  std::optional<std::int64_t> segment = {}, overlap = {}, length = {};
-  bool onesided = true;
+  std::optional<std::int64_t> nperseg = {}, noverlap = {}, nfft = {};
+  bool input_onesided = true;
   bool boundary = true;  // half a segment before and behind is left out
-  std::int64_t time_axis = -1, frequency_axis = -2;
+  std::int64_t time_axis = -1, freq_axis = -2;
 };
 struct Signal {
   Array times, values;
@@ -124,7 +125,7 @@ struct Signal {
 // squares of the windows on no sample add up to 0.
 //   const signal::Stft parts = signal::stft(ones({8}), [] {
 //     signal::StftOptions options;
-//     options.segment = 4;
+//     options.nperseg = 4;
 //     return options;
 //   }());
 //   signal::IstftOptions back;

@@ -63,14 +63,14 @@ TEST(Signal, InfiniteElementsOfTheWindowMeetNoZerosAround) {
 TEST(Signal, LinesAreTaken) {
   const Array line = 3.0 * tn::arange(6, DType::f64) - 1.0;
   expect_near(signal::detrend(line), tn::zeros({6}, DType::f64));
-  expect_near(signal::detrend(tn::concatenate({line, line}, 0), {.breaks = {6}}), tn::zeros({12}, DType::f64));
+  expect_near(signal::detrend(tn::concatenate({line, line}, 0), {.bp = {6}}), tn::zeros({12}, DType::f64));
   expect_near(signal::detrend(line, {.type = signal::Trend::constant}), line - tn::mean(line));
 }
 
 TEST(Signal, SpectraFindAFrequency) {
   const Array x = tn::cos(tn::arange(256, DType::f64) * (2 * std::numbers::pi / 8));
   signal::SpectrumOptions options;
-  options.segment = 64, options.rate = 2.0;
+  options.nperseg = 64, options.fs = 2.0;
   const auto [frequencies, power] = tn::jit([&](const Array& x) {
     const auto made = signal::welch(x, options);
     return std::pair(made.frequencies, made.values);
@@ -84,8 +84,8 @@ TEST(Signal, TheInverseOfStftUndoesIt) {
   const Array x = wave(100);
   for (const std::int64_t overlap : {8, 15, 30, 31}) {  // few and many pieces of a segment
     signal::StftOptions options;
-    options.segment = 32, options.overlap = overlap;
-    signal::IstftOptions back{.overlap = overlap};
+    options.nperseg = 32, options.noverlap = overlap;
+    signal::IstftOptions back{.noverlap = overlap};
     const auto there_and_back = [&](const Array& x) {
       return signal::istft(signal::stft(x, options).values, back).values;
     };
@@ -113,7 +113,7 @@ TEST(Signal, Errors) {
               HasSubstr("convolve: f64[4] and f32[2,2] differ in rank"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { signal::convolve(x, tn::zeros({0})); }),
               HasSubstr("has no elements"));
-  EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { signal::detrend(x, {.breaks = {5}}); }),
+  EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { signal::detrend(x, {.bp = {5}}); }),
               HasSubstr("breaks from 0 to 5 of 4 samples"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { signal::istft(x); }), HasSubstr("not both frequencies and times"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { signal::hann(0); }), HasSubstr("a window of 0 elements"));

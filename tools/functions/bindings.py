@@ -49,7 +49,7 @@ def _call(bound, passed):
     space = f"tenon::{function.space}" if function.space else "tenon"
     operands = [a.name for a in bound.positional if a.type == "Operand"]
     if function.space not in COMPILED or not operands:
-        call = "call_transformation" if any(a.type.startswith("std::function") for a in bound.arguments) else "call_op"
+        call = "call_transformation" if any("std::function" in a.type for a in bound.arguments) else "call_op"
         return f"{call}(called_as, [&] {{ return {space}::{function.name}({', '.join(arguments)}); }})"
     for i, name in enumerate(operands):
         arguments = [f"op(in[{i}])" if a == f"passed<Operand>({_kept(name)})" else a for a in arguments]

@@ -79,7 +79,7 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
     if overwrite_data is not None:
         raise NotImplementedError("detrend: overwrite_data is not here; the result is an array of its own.")
     breaks = [int(b) for b in np.ravel(bp) if b != 0]
-    return _core.tn.signal.detrend(asarray(data), axis=operator.index(axis), type=type, breaks=breaks)
+    return _core.tn.signal.detrend(asarray(data), axis=operator.index(axis), type=type, bp=breaks)
 
 
 # Windows of n samples, with SciPy's names, that NumPy has: symmetric ones, of which the periodic ones are all but the last.
@@ -129,11 +129,9 @@ def _two_sided(x, y, onesided):
 
 def _trend(name, detrend):
     """What is taken from segments, as the library's functions take it: by name, by a function, or nothing."""
-    if callable(detrend):
-        return {"trend": "none", "detrend": detrend}
-    if detrend not in ("constant", "linear", False):
+    if not callable(detrend) and detrend not in ("constant", "linear", False):
         raise _core.OptionError(f"{name}: detrend is {detrend!r}; it is 'constant', 'linear', a function or False.")
-    return {"trend": detrend or "none"}
+    return detrend or "none"
 
 
 def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
@@ -155,8 +153,8 @@ def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, det
         longer = x if y.shape[at] <= x.shape[at] else y
     segment = _segment(name, longer, axis, window, nperseg)
     f = _core.tn.signal.welch if y is None else functools.partial(_core.tn.signal.csd, x)
-    return f(x if y is None else y, rate=fs, window=_window(name, window, segment), segment=segment, overlap=noverlap, length=nfft,
-             onesided=_two_sided(x, y, return_onesided), axis=operator.index(axis), **_trend(name, detrend), scaling=scaling, average=average)
+    return f(x if y is None else y, fs=fs, window=_window(name, window, segment), nperseg=segment, noverlap=noverlap, nfft=nfft,
+             return_onesided=_two_sided(x, y, return_onesided), axis=operator.index(axis), detrend=_trend(name, detrend), scaling=scaling, average=average)
 
 
 def welch(x, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
@@ -179,9 +177,9 @@ def stft(x, fs=1.0, window="hann", nperseg=256, noverlap=None, nfft=None, detren
     """
     x = asarray(x)
     segment = _segment("stft", x, axis, window, nperseg, 256)
-    return _core.tn.signal.stft(x, rate=fs, window=_window("stft", window, segment), segment=segment, overlap=noverlap,
-                                 length=nfft, onesided=_two_sided(x, None, return_onesided), axis=operator.index(axis),
-                                 **_trend("stft", detrend), boundary="none" if boundary is None else boundary, padded=bool(padded))
+    return _core.tn.signal.stft(x, fs=fs, window=_window("stft", window, segment), nperseg=segment, noverlap=noverlap,
+                                 nfft=nfft, return_onesided=_two_sided(x, None, return_onesided), axis=operator.index(axis),
+                                 detrend=_trend("stft", detrend), boundary="none" if boundary is None else boundary, padded=bool(padded))
 
 
 def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, input_onesided=True, boundary=True,
@@ -196,8 +194,8 @@ def istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, in
     if segment is None and isinstance(window, (str, tuple)) and x.ndim > 1:
         bins = x.shape[_axis(freq_axis, x.ndim, "istft: freq_axis")]
         segment = 2 * (bins - 1) if input_onesided else bins
-    return _core.tn.signal.istft(x, rate=fs, window=_window("istft", window, segment), segment=segment, overlap=noverlap,
-                                  length=nfft, onesided=bool(input_onesided), boundary=bool(boundary),
-                                  time_axis=operator.index(time_axis), frequency_axis=operator.index(freq_axis))
+    return _core.tn.signal.istft(x, fs=fs, window=_window("istft", window, segment), nperseg=segment, noverlap=noverlap,
+                                  nfft=nfft, input_onesided=bool(input_onesided), boundary=bool(boundary),
+                                  time_axis=operator.index(time_axis), freq_axis=operator.index(freq_axis))
 
 _repeated.public(globals())

@@ -68,9 +68,9 @@ Array window_of(std::string_view name, const std::optional<Array>& given, std::i
 Segments prepared_segments(std::string_view name, const SegmentOptions& options, const Dim& n, DType d,
                            std::int64_t by_default) {
   const auto given = options.window ? options.window->shape()[0].try_value() : std::nullopt;
-  std::int64_t length = options.segment.value_or(given.value_or(by_default));
+  std::int64_t length = options.nperseg.value_or(given.value_or(by_default));
   if (!options.window && n.known() && n.value() > 0 && length > 0) length = std::min(length, n.value());
-  const std::int64_t overlap = options.overlap.value_or(length / 2), transform = options.length.value_or(length);
+  const std::int64_t overlap = options.noverlap.value_or(length / 2), transform = options.nfft.value_or(length);
   require_segments(name, length, overlap, transform);
   if (n.known() && n.value() > 0 && n.value() < length)
     throw ShapeError(fmt::format("{}: a segment of {} samples of a signal of {}.", name, length, n.text()),
@@ -82,7 +82,8 @@ Segments prepared_segments(std::string_view name, const SegmentOptions& options,
 Array transformed_segments(const Array& x, const Segments& s, const SegmentOptions& options, bool halved) {
   const Dim count = max(floor_div(last_size(x) - s.length, s.step) + 1, 0);
   const Array segments = segments_of(x, count, s.length, s.step);
-  const Array rest = options.detrend ? options.detrend(segments) : without_trend(segments, options.trend);
+  const Trend* trend = std::get_if<Trend>(&options.detrend);
+  const Array rest = trend ? without_trend(segments, *trend) : std::get<1>(options.detrend)(segments);
   const fft::Options along{.n = Dim(s.transform)};
   return halved ? fft::rfft(rest * s.window, along) : fft::fft(rest * s.window, along);
 }
@@ -129,10 +130,10 @@ Spectrum spectrum_of(std::string_view name, const Array& given, const MaybeArray
     return {convert(none, d), other ? convert(none, complex_of(d)) : convert(none, d)};
   }
   x = with_zeros(x, -1, 0, n - last_size(x)), y = with_zeros(y, -1, 0, n - last_size(y));
-  const bool halved = options.onesided && !is_complex(x.dtype());
+  const bool halved = options.return_onesided && !is_complex(x.dtype());
   const Segments s = prepared_segments(name, options, n, x.dtype(), n.try_value().value_or(256));
   const Array of_x = transformed_segments(x, s, options, halved);
-  const Array rate = convert(options.rate, d);
+  const Array rate = convert(options.fs, d);
   const Array total =
       options.scaling == Scaling::density ? rate * sum(square(abs(s.window))) : square(abs(sum(s.window)));
   Array density = other ? conj(of_x) * transformed_segments(y, s, options, halved) : squared_modulus(of_x);
@@ -179,10 +180,10 @@ Array detrend(const Operand& given, const DetrendOptions& options) {
   const DType stored = to_inexact(given).dtype();
   const auto axis = static_cast<std::int64_t>(normalize_axis(options.axis, x.rank(), name));
   const Array line = move_axis(x, axis, -1);
-  if (options.type != Trend::linear || options.breaks.empty())
+  if (options.type != Trend::linear || options.bp.empty())
     return convert(move_axis(without_trend(line, options.type), -1, axis), stored);
   const std::int64_t n = line.size(-1);
-  std::vector<std::int64_t> ends = options.breaks;
+  std::vector<std::int64_t> ends = options.bp;
   ends.push_back(0), ends.push_back(n);
   std::ranges::sort(ends);
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
@@ -224,7 +225,7 @@ Stft stft(const Operand& given, const StftOptions& options) {
     const Array none = move_axis(zeros_like(x), -1, axis);
     return {convert(none, d), convert(none, d), convert(none, complex_of(d))};
   }
-  const bool halved = options.onesided && !is_complex(x.dtype());
+  const bool halved = options.return_onesided && !is_complex(x.dtype());
   const Segments s = prepared_segments(name, options, last_size(x), x.dtype(), 256);
   const std::int64_t half = options.boundary == Edge::none ? 0 : s.length / 2;
   x = extended(name, x, options.boundary, half);
@@ -233,7 +234,7 @@ Stft stft(const Operand& given, const StftOptions& options) {
     x = with_zeros(x, -1, 0, missing);
   }
   const Array values = transformed_segments(x, s, options, halved) / abs(sum(s.window));
-  const Array rate = convert(options.rate, d);
+  const Array rate = convert(options.fs, d);
   const double first = options.boundary == Edge::none ? static_cast<double>(s.length) / 2 : 0;
   const Array times = (arange(values.shape()[values.rank() - 2], d) * convert(s.step, d) + convert(first, d)) / rate;
   return {frequencies_of(s, rate, halved, d), times, in_place(values, axis)};
@@ -249,14 +250,14 @@ Signal istft(const Operand& given, const IstftOptions& options) {
     throw ShapeError(fmt::format("{}: {} has not both frequencies and times.", name, given->type().text()),
                      "Give an array of rank 2 or more.");
   auto times = static_cast<std::int64_t>(normalize_axis(options.time_axis, rank, name));
-  const auto frequencies = static_cast<std::int64_t>(normalize_axis(options.frequency_axis, rank, name));
+  const auto frequencies = static_cast<std::int64_t>(normalize_axis(options.freq_axis, rank, name));
   if (times == frequencies)
     throw ShapeError(
         fmt::format("{}: axis {} of {} holds both frequencies and times.", name, times, given->type().text()),
         "Name two axes.");
-  const std::int64_t whole = options.onesided ? 2 * (values.size(frequencies) - 1) : values.size(frequencies);
-  const std::int64_t length = options.segment.value_or(whole), overlap = options.overlap.value_or(length / 2);
-  const std::int64_t transform = options.length.value_or(options.onesided && length == whole + 1 ? length : whole);
+  const std::int64_t whole = options.input_onesided ? 2 * (values.size(frequencies) - 1) : values.size(frequencies);
+  const std::int64_t length = options.nperseg.value_or(whole), overlap = options.noverlap.value_or(length / 2);
+  const std::int64_t transform = options.nfft.value_or(options.input_onesided && length == whole + 1 ? length : whole);
   require_segments(name, length, overlap, transform);
   std::vector<std::int64_t> order;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(rank); ++i)
@@ -265,7 +266,7 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   values = transpose(values, order);
   const fft::Options along{.n = Dim(transform)};
   const Array segments =
-      slice_in_dim(options.onesided ? fft::irfft(values, along) : fft::ifft(values, along), 0, length, -1);
+      slice_in_dim(options.input_onesided ? fft::irfft(values, along) : fft::ifft(values, along), 0, length, -1);
   const Array window = window_of(name, options.window, length, segments.dtype());
   const Dim count = segments.shape()[rank - 2];
   const std::int64_t step = length - overlap;
@@ -277,7 +278,7 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   const DType d = real_part_of(sums.dtype());
   const Array x = sums / where(weights > convert(1e-10, d), weights, ones_like(weights));
   if (frequencies < times) --times;
-  return {arange(last_size(x), d) / convert(options.rate, d), move_axis(x, -1, times)};
+  return {arange(last_size(x), d) / convert(options.fs, d), move_axis(x, -1, times)};
 }
 
 }  // namespace tenon::signal
