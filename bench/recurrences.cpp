@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "bench/measure.h"
-#include "examples/runge_kutta.h"
+#include "examples/lorenz.h"
 #include "examples/soft_dtw.h"
 #include "examples/viterbi.h"
 #include "tenon/tenon.h"
@@ -59,7 +59,7 @@ void runge_kutta() {
   const examples::Lorenz lorenz{10.0, 28.0, 8.0 / 3};
   const Array start{1.0, 1.0, 1.0};
   const auto height = [](const examples::Lorenz& f, const Array& y0) {
-    return examples::solve_ode(f, y0, 0.0, 10.0, {1e-8, 1e-8}).y(2);
+    return tn::odeint_end(f, y0, 0.0, 10.0, {.rtol = 1e-8, .atol = 1e-8, .adjoint = false}).y(2);
   };
   const std::string name = "Runge-Kutta 4(5), Lorenz";
   check(name, "height", measure(name, "forward", tn::jit(height), lorenz, start));

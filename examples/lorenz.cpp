@@ -1,8 +1,8 @@
 // How far the butterfly is carried: the state of the equations of Lorenz at a later time, with its derivatives in the
-// parameters and in the start, through an adaptive Runge-Kutta solver.
-#include <iostream>
+// parameters and in the start, through the adaptive steps of tn::odeint_end.
+#include "examples/lorenz.h"
 
-#include "examples/runge_kutta.h"
+#include <iostream>
 
 namespace tn = tenon;
 using examples::Lorenz;
@@ -12,7 +12,7 @@ int main() {
   const Lorenz lorenz{10.0, 28.0, 8.0 / 3};
   const Array start{1.0, 1.0, 1.0};
   const auto end = [](const Lorenz& equations, const Array& from) {
-    return examples::solve_ode(equations, from, 0.0, 2.0);
+    return tn::odeint_end(equations, from, 0.0, 2.0, {.rtol = 1e-6, .atol = 1e-9, .adjoint = false});
   };
 
   const auto solution = tn::jit(end)(lorenz, start);

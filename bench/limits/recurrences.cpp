@@ -56,11 +56,30 @@ struct Step {
   Point y, first;
   double h;
 };
+// Hairer, Norsett and Wanner, II.4, as tn::odeint_end has it.
+static double starting_step(const Lorenz& q, const Point& y, const Point& first, double tolerance) {
+  const auto size = [&](const Point& x) {
+    double squares = 0;
+    for (int c = 0; c < 3; c++) {
+      const double e = x[c] / (tolerance + tolerance * std::abs(y[c]));
+      squares += e * e / 3;
+    }
+    return std::sqrt(squares);
+  };
+  const double of_y = size(y), of_slope = size(first);
+  const double h = of_y < 1e-5 || of_slope < 1e-5 ? 1e-6 : 0.01 * of_y / of_slope;
+  Point next = y, change;
+  for (int c = 0; c < 3; c++) next[c] += h * first[c];
+  const Point behind = slope(q, next);
+  for (int c = 0; c < 3; c++) change[c] = behind[c] - first[c];
+  const double most = std::max(of_slope, size(change) / h);
+  return std::min(100 * h, most <= 1e-15 ? std::max(1e-6, 1e-3 * h) : std::pow(0.01 / most, 0.2));
+}
 static Point solve(const Lorenz& q, Point y, double end, double tolerance, std::vector<Step>& taken) {
   Point at[7], k[7];
   k[0] = slope(q, y);
   taken.clear();
-  for (double t = 0, length = 0.01 * end; t < end;) {
+  for (double t = 0, length = starting_step(q, y, k[0], tolerance); t < end;) {
     const bool last = length >= end - t;
     const double h = last ? end - t : length;
     stages(q, y, h, at, k);
@@ -75,7 +94,7 @@ static Point solve(const Lorenz& q, Point y, double end, double tolerance, std::
       taken.push_back({y, k[0], h});
       y = at[6], k[0] = k[6], t = last ? end : t + h;
     }
-    length = h * std::clamp(0.9 * std::pow(squares, -0.1), 0.2, 5.0);
+    length = squares == 0 ? 10 * h : h * std::clamp(0.9 * std::pow(squares, -0.1), squares < 1 ? 1.0 : 0.2, 10.0);
   }
   return y;
 }

@@ -13,6 +13,7 @@
 #include "tenon/api/tangents.h"
 #include "tenon/ops/composites/index.h"
 #include "tenon/ops/elementwise/modulus.h"
+#include "tenon/ops/promotion.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -162,34 +163,37 @@ Array solve_forwards(const Solver& s, const Slopes& f, const Array& y0, const Ar
   return concatenate(Arrays{expand_dims(y0, 0), later}, 0);
 }
 
-// One interval whose end is the last step's; how long the next step would be.
+// One interval whose end is the last step's; how long the next step would be; how many steps counted, and were tried.
 struct Interval {
-  Array y, step;
+  Array y, step, accepted, steps;
 };
 Interval solve_interval(const Solver& s, const Slopes& f, const Array& y0, const Array& from, const Array& to,
                         const Array& first) {
   struct State {
-    Array t, y, slope, step, steps, found;
+    Array t, y, slope, step, accepted, steps, found;
   };
   const auto advance = [&](const State& at) {
-    const Array least = s.shortest(at.t), wanted = max(at.step, least), rest = to - at.t;
+    const Array least = s.shortest(at.t), wanted = stop_gradient(max(at.step, least)), rest = to - at.t;
     const Array last = wanted >= rest, h = where(last, rest, wanted);
     const Tried tried = runge_kutta(s, f, at.t, at.y, at.slope, h);
-    const Array good = tried.error <= 1, longer = h * growth(s, tried.error);
+    const Array good = tried.error <= 1, longer = stop_gradient(h * growth(s, tried.error));
     const auto if_good = [&](const Array& next, const Array& old) { return where(good, next, old); };
     // A step that was cut short to end there tells less of the next one than the one before.
     return State{if_good(where(last, to, at.t + h), at.t),
                  if_good(tried.y, at.y),
                  if_good(tried.slope, at.slope),
                  s.limited(where(last & good, max(longer, at.step), longer)),
+                 at.accepted + convert(good, DType::i64),
                  at.steps + 1,
                  good | (h > least)};
   };
   const Array slope = f(y0, from);
-  const Array step = where(first > 0, first, starting_step(s, f, from, y0, slope));
+  const Array step = stop_gradient(where(first > 0, first, starting_step(s, f, from, y0, slope)));
+  const Array none(Scalar(std::int64_t(0)));
   const State end = while_loop([&](const State& at) { return (at.t < to) & at.found & s.within(at.steps); }, advance,
-                               State{from, y0, slope, step, Array(Scalar(std::int64_t(0))), Array(Scalar(true))});
-  return {where(end.t >= to, end.y, Array(Scalar(std::nan("")).convert(end.y.dtype()))), end.step};
+                               State{from, y0, slope, step, none, none, Array(Scalar(true))});
+  const Array nan(Scalar(std::nan("")).convert(end.y.dtype()));
+  return {where(end.t >= to, end.y, nan), end.step, end.accepted, end.steps};
 }
 
 // --- the adjoint ---
@@ -278,11 +282,11 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
   const auto run = [&](std::span<const Array> in) {
     const auto slope = [&](const Array& y, const Array& t) { return f(y, t, in.subspan(4)); };
     const Interval end = solve_interval(s, slope, in[0], in[1], in[2], in[3]);
-    return Arrays{end.y, end.step};
+    return Arrays{end.y, end.step, end.accepted, end.steps};
   };
   const auto backward = [&](std::span<const Array> in) {
-    const Array y = in[0], begin = in[1], end = in[2], lambda = in[in.size() - 2];
-    const std::span<const Array> given = in.subspan(4, in.size() - 6);
+    const Array y = in[0], begin = in[1], end = in[2], lambda = in[in.size() - 4];
+    const std::span<const Array> given = in.subspan(4, in.size() - 8);
     const Adjoint adjoint = adjoint_of(f, y, given);
     const Array none = zeros({adjoint.of_args.size()}, adjoint.of_args.dtype());
     const PulledBack at = pull_back(s, f, adjoint, y, lambda, none, begin, end, zeros_like(begin), given);
@@ -291,7 +295,7 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
     return out;
   };
   const Arrays made = with_backward(run, backward, joined({Arrays{y0, from, to, first}, args}));
-  return {made[0], made[1]};
+  return {made[0], made[1], made[2], made[3]};
 }
 
 // y at all times from the last one back; t: [n].
@@ -334,32 +338,31 @@ Array solve_with_adjoint(const Solver& s, const Field& f, const Array& y0, const
   return s.options.adjoint ? with_backward(run, backward, arguments)[0] : run(arguments)[0];
 }
 
-void require_ode_option(bool holds, std::string_view what, std::string_view advice) {
-  if (!holds) throw ShapeError(fmt::format("odeint: {}.", what), advice);
+void require_ode_option(std::string_view name, bool holds, std::string_view what, std::string_view advice) {
+  if (!holds) throw ShapeError(fmt::format("{}: {}.", name, what), advice);
+}
+void require_real_time(std::string_view name, const Type& t) {
+  if (!is_real(t.dtype))
+    throw DTypeError(fmt::format("{}: t is {}, not real numbers.", name, t.text()), "Convert it to a floating dtype.");
 }
 
-}  // namespace
-
-Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, const Array& t, std::span<const Array> args,
-                   const OdeOptions& options, LeafPaths paths) {
-  require_ode_option(options.rtol >= 0 && options.atol >= 0 && options.rtol + options.atol > 0,
+// A problem on vectors: what solves it takes the first one, the field, and its arguments that have derivatives; what it
+// gives is a vector, or a matrix of them, and what is no part of y.
+using SolvedBy = FunctionRef<Arrays(const Solver&, const Field&, const Array& y0, const Arrays& args)>;
+Arrays solve_on_vectors(std::string_view name, const KeptFlatFunction& f, std::span<const Array> given, DType time,
+                        std::span<const Array> args, const OdeOptions& options, LeafPaths paths, SolvedBy solved) {
+  require_ode_option(name, options.rtol >= 0 && options.atol >= 0 && options.rtol + options.atol > 0,
                      "tolerances are negative, or both are 0", "Give positive ones.");
-  require_ode_option(options.hmax > 0, "`hmax` is not positive", "Give the longest step, or infinity.");
-  require_ode_option(!options.mxstep || *options.mxstep >= 1, "`mxstep` is less than 1", "Give a number of steps.");
-  const Type type = t.type();
-  if (!type.is_array() || type.rank() != 1 || type.shape[0] == Dim(0))
-    throw ShapeError(fmt::format("odeint: t is {}, not a vector of times.", type.text()),
-                     "Give [n] times, of which the first is that of y0.");
-  if (!is_real(type.dtype))
-    throw DTypeError(fmt::format("odeint: t is {}, not real numbers.", type.text()), "Convert it to a floating dtype.");
+  require_ode_option(name, options.hmax > 0, "`hmax` is not positive", "Give the longest step, or infinity.");
+  require_ode_option(name, !options.mxstep || *options.mxstep >= 1, "`mxstep` is less than 1",
+                     "Give a number of steps.");
   const Arrays y0 = inexact(given);
-  const Raveling ravel("odeint", "y0", y0, paths);
-  const Array ts = widened(t).with_weak(false);
+  const Raveling ravel(name, "y0", y0, paths);
   std::vector<Type> types = ravel.types();
-  types.push_back(Type::array(ts.dtype(), {}));
+  types.push_back(Type::array(time, {}));
   for (const Array& a : args) types.push_back(a.type());
   const auto checked = [&](std::span<const Array> in) {
-    return Arrays{ravel.vector_of_result("odeint", "what f returns", f(in), paths)};
+    return Arrays{ravel.vector_of_result(name, "what f returns", f(in), paths)};
   };
   const TracedFunction traced = traced_for_rule(checked, types);
   // What has derivatives, among arguments and captures, is an argument of the rule; the rest stays where it is.
@@ -373,10 +376,49 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, cons
     for (std::size_t i = 0; i < all.size(); ++i) in.push_back(moves[i] ? moved[k++] : all[i]);
     return run_or_call(traced.program, traced.sizes, in)[0];
   };
-  const Solver solver{options, ts.dtype()};
   Arrays moved = chosen(all, moves);
   for (Array& a : moved) a = a.with_weak(false);
-  return ravel.leaves(solve_with_adjoint(solver, field, ravel.vector(y0), ts, moved));
+  const Arrays made = solved(Solver{options, time}, field, ravel.vector(y0), moved);
+  return joined({ravel.leaves(made[0]), std::span(made).subspan(1)});
+}
+
+}  // namespace
+
+Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, const Array& t, std::span<const Array> args,
+                   const OdeOptions& options, LeafPaths paths) {
+  const Type type = t.type();
+  if (!type.is_array() || type.rank() != 1 || type.shape[0] == Dim(0))
+    throw ShapeError(fmt::format("odeint: t is {}, not a vector of times.", type.text()),
+                     "Give [n] times, of which the first is that of y0.");
+  require_real_time("odeint", type);
+  const Array ts = widened(t).with_weak(false);
+  return solve_on_vectors("odeint", f, given, ts.dtype(), args, options, paths,
+                          [&](const Solver& s, const Field& field, const Array& y0, const Arrays& moved) {
+                            return Arrays{solve_with_adjoint(s, field, y0, ts, moved)};
+                          });
+}
+
+Arrays odeint_end_flat(const KeptFlatFunction& f, std::span<const Array> given, const Array& t0, const Array& t1,
+                       std::span<const Array> args, const OdeOptions& options, LeafPaths paths) {
+  for (const Array& t : {t0, t1})
+    if (t.rank() != 0)
+      throw ShapeError(fmt::format("odeint_end: a time is {}, not a number.", t.type().text()),
+                       "Of many times ask odeint().");
+  // Times that are numbers of the program's own text are of y's precision.
+  Arrays times = in_one_dtype(Arrays{t0, t1}).operands;
+  if (t0.weak() && t1.weak() && !given.empty())
+    for (Array& t : times) t = convert(t, real_part_of(to_inexact(given.front()).dtype()));
+  require_real_time("odeint_end", times[0].type());
+  const Array from = widened(times[0]).with_weak(false), to = widened(times[1]).with_weak(false);
+  const auto solved = [&](const Solver& s, const Field& field, const Array& y0, const Arrays& moved) {
+    const auto slope = [&](const Array& y, const Array& t) { return field(y, t, moved); };
+    const Array first = zeros_like(from);
+    const Interval end = options.adjoint ? interval_with_adjoint(s, field, y0, from, to, first, moved)
+                                         : solve_interval(s, slope, y0, from, to, first);
+    const Array nan(Scalar(std::nan("")).convert(end.y.dtype()));
+    return Arrays{where(to >= from, end.y, nan), end.accepted, end.steps - end.accepted};
+  };
+  return solve_on_vectors("odeint_end", f, given, from.dtype(), args, options, paths, solved);
 }
 
 }  // namespace tenon::api_detail

@@ -20,6 +20,22 @@ namespace api_detail {
 // f: leaves of y, t, leaves of arguments -> leaves like those of y.
 Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const Array& t, std::span<const Array> args,
                    const OdeOptions& options, LeafPaths paths);
+// Leaves like those of y0, then how many steps counted, and how many did not.
+Arrays odeint_end_flat(const KeptFlatFunction& f, std::span<const Array> y0, const Array& t0, const Array& t1,
+                       std::span<const Array> args, const OdeOptions& options, LeafPaths paths);
+
+// f of leaves of y and t. static_asserts that f is one.
+template <class F, class Y>
+auto flat_slope(std::string_view op, F& f, const Y& y0) {
+  static_assert(tree_detail::check_argument<Y>());
+  static_assert(std::is_invocable_r_v<Y, F&, const Y&, const Array&>,
+                "odeint: f takes (y, t), a tree like y0 and one number, and returns a tree like y0");
+  return [op, &f, &y0, n = tree::count(y0)](std::span<const Array> in) {
+    const Y slope(f(tree::with_leaves(y0, in.first(n)), in[n]));
+    tree::require_same(op, "y0 and what f returns", y0, slope);
+    return tree::leaves(slope);
+  };
+}
 
 }  // namespace api_detail
 
@@ -39,17 +55,28 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 template <class F, class Y>
 Y odeint(F f, const Y& y0, const Operand& t, const OdeOptions& options = {}) {
   const SourceScope place(t.where(), "odeint");
-  static_assert(tree_detail::check_argument<Y>());
-  static_assert(std::is_invocable_r_v<Y, F&, const Y&, const Array&>,
-                "odeint: f takes (y, t), a tree like y0 and one number, and returns a tree like y0");
-  const std::size_t n = tree::count(y0);
-  const KeptFlatFunction flat = [&](std::span<const Array> in) {
-    const Y slope(f(tree::with_leaves(y0, in.first(n)), in[n]));
-    tree::require_same("odeint", "y0 and what f returns", y0, slope);
-    return tree::leaves(slope);
-  };
+  const KeptFlatFunction flat = api_detail::flat_slope("odeint", f, y0);
   return tree::with_leaves(
       y0, api_detail::odeint_flat(flat, tree::leaves(y0), t.array(), {}, options, [&] { return tree::paths(y0); }));
+}
+
+// What odeint_end() gives: y there; how many steps counted, and how many were tried in vain, i64.
+template <class Y>
+struct OdeEnd {
+  Y y;
+  Array accepted, rejected;
+};
+// y at t1 alone, where dy/dt = f(y, t) and y(t0) = y0, with options and derivatives as those of odeint(): the last step
+// ends there, so that nothing is read off a polynomial. t0, t1: real numbers, t1 not before t0, else y is NaN.
+//   tn::odeint_end([](Array y, Array) { return -2.0 * y; }, Array(1.0), 0.0, 1.0).y   // 0.1353353
+template <class F, class Y>
+OdeEnd<Y> odeint_end(F f, const Y& y0, const Operand& t0, const Operand& t1, const OdeOptions& options = {}) {
+  const SourceScope place(t0.where(), "odeint_end");
+  const KeptFlatFunction flat = api_detail::flat_slope("odeint_end", f, y0);
+  const Arrays made = api_detail::odeint_end_flat(flat, tree::leaves(y0), t0.array(), t1.array(), {}, options,
+                                                  [&] { return tree::paths(y0); });
+  const std::size_t n = made.size() - 2;
+  return {tree::with_leaves(y0, std::span(made).first(n)), made[n], made[n + 1]};
 }
 
 }  // namespace tenon
