@@ -86,6 +86,122 @@ def test_svd_of_parts_and_of_hermitian_matrices():
 
 
 @pytest.mark.parametrize("dtype", KINDS)
+def test_generalised_eigh(dtype):
+    """Beside SciPy, which takes the triangle that `lower` says: matrices are Hermitian."""
+    scipy = pytest.importorskip("scipy.linalg")
+    a, b = hermitian(5, 5, dtype=dtype), positive(5, dtype, ())
+    for kind in (1, 2, 3):
+        wanted = scipy.eigh(a, b, type=kind, eigvals_only=True)
+        for w, v in forms(lambda a, kind=kind: slinalg.eigh(a, b, type=kind), a):
+            near(w, wanted, 100)
+            v, w = np.asarray(v), np.asarray(w)
+            left, right = {1: (a @ v, b @ v * w), 2: (a @ b @ v, v * w), 3: (b @ a @ v, v * w)}[kind]
+            near(left, right.astype(dtype), 100)
+            inner = np.linalg.inv(b) if kind == 3 else b
+            near(turned(v) @ inner @ v, np.eye(5, dtype=dtype), 100)
+        near(slinalg.eigh(a, b, type=kind, eigvals_only=True), wanted, 100)
+    many = np.stack([b, 2 * b, 3 * b])
+    w, v = slinalg.eigh(a, many)
+    for i in range(3):
+        near(w[i], scipy.eigh(a, many[i], eigvals_only=True), 100)
+    assert v.shape == (3, 5, 5)
+    w, v = slinalg.eigh(np.zeros((2, 0, 0), dtype), np.zeros((0, 0), dtype))
+    assert w.shape == (2, 0) and v.shape == (2, 0, 0)
+
+
+def test_what_is_said_of_generalised_problems():
+    a, b = hermitian(3, 3), positive(3)
+    assert np.isnan(slinalg.eigh(a, -b, eigvals_only=True)).all()
+    assert slinalg.eigh(a.astype("float16"), b.astype("float16"))[1].dtype == np.float16
+    assert slinalg.eigh(a.astype("float32"), b.astype(complex))[1].dtype == np.complex128
+    with pytest.raises(ValueError, match="type is 1, 2 or 3, not 4"):
+        slinalg.eigh(a, b, type=4)
+    with pytest.raises(ValueError, match=r"eigh: f64\[3,3\] and f64\[2,2\] differ in size"):
+        slinalg.eigh(a, b[:2, :2])
+    with pytest.raises(ValueError, match="not square"):
+        slinalg.eigh(a, b[:2])
+
+
+def test_derivatives_of_generalised_problems():
+    a, b, weights = hermitian(4, 4), positive(4), matrices(4, seed=3)
+
+    def f(a, b, kind):
+        w, v = slinalg.eigh(a, b, type=kind)
+        return tnp.sum(tnp.sin(w) * weights) + tnp.sum(v ** 2 * weights)
+
+    for kind in (1, 2, 3):
+        near(tn.grad(f)(a, b, kind), difference(lambda a, kind=kind: f(a, b, kind), a), 1e4)
+        near(tn.jit(tn.grad(f, 1), static_argnums=2)(a, b, kind), difference(lambda b, kind=kind: f(a, b, kind), b), 1e4)
+
+
+def test_derivatives_of_svd_of_hermitian_matrices():
+    a = hermitian(4, 4)
+    weights = matrices(4, seed=2)
+
+    def f(a):
+        u, s, vh = linalg.svd(a, hermitian=True)
+        return tnp.sum(s ** 3 * weights) + tnp.sum((u * tnp.cos(s)) @ vh * weights)
+
+    near(tn.grad(f)(a), difference(f, a), 1e4)
+    assert linalg.svd(np.zeros((2, 0, 0)), hermitian=True).U.shape == (2, 0, 0)
+    with pytest.raises(ValueError, match="not square"):
+        linalg.svd(matrices(3, 2), hermitian=True)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (7, 3), (2, 3, 5, 4), (3, 0), (0, 4, 2)])
+def test_qdwh(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for u, h, count, converged in forms(lax.linalg.qdwh, a):
+        u, h = np.asarray(u), np.asarray(h)
+        near(u @ h, a, 10), near(turned(h), h, 10)
+        near(turned(u) @ u, np.broadcast_to(np.eye(shape[-1], dtype=dtype), h.shape), 10)
+        assert np.linalg.eigvalsh(h).min(initial=1) > 0 and np.all(converged)
+        assert count.dtype == np.int32 and count.shape == shape[:-2] and np.all(np.asarray(count) <= 7)
+    near(u, slinalg.polar(a)[0] if shape[:1] != (0,) else u, 10)
+
+
+def test_qdwh_is_jax():
+    jax = pytest.importorskip("jax")
+    theirs = pytest.importorskip("jax.lax.linalg").qdwh
+    for dtype in KINDS:
+        with jax.enable_x64(True):
+            for far in (1, 1e3, 1e6):  # how far apart singular values are
+                u, _, vh = np.linalg.svd(matrices(6, 4, dtype=dtype), full_matrices=False)
+                a = ((u * np.geomspace(1, 1 / far, 4)) @ vh).astype(dtype)
+                for options in ({}, {"max_iterations": 2}, {"eps": 1e-3}, {"dynamic_shape": (5, 3)}, {"max_iterations": 0}):
+                    ours, wanted = lax.linalg.qdwh(a, **options), theirs(a, **options)
+                    near(ours[0], wanted[0], 1e3 if far < 1e5 or "64" in dtype[-2:] and dtype != "complex64" else 1e4)
+                    near(ours[1], wanted[1], 10)
+                    assert (int(ours[2]), bool(ours[3])) == (int(wanted[2]), bool(wanted[3])), (dtype, far, options)
+
+
+def test_derivatives_of_qdwh():
+    for shape in ((4, 4), (5, 3)):
+        a = matrices(*shape)
+
+        def f(a):
+            u, h, *_ = lax.linalg.qdwh(a)
+            return tnp.sum(tnp.sin(u)) + tnp.sum(tnp.sin(h))
+
+        near(tn.grad(f)(a), difference(f, a), 1e4)
+        near(tn.grad(f)(a), tn.grad(lambda a: sum(tnp.sum(tnp.sin(x)) for x in slinalg.polar(a)))(a), 10)
+        slope = tn.grad(lambda a: tnp.sum(tnp.cos(tn.grad(f)(a))))
+        near(slope(a), difference(lambda a: tnp.sum(tnp.cos(tn.grad(f)(a))), a), 1e4)
+
+
+def test_what_is_said_of_qdwh():
+    assert np.isnan(lax.linalg.qdwh(np.full((2, 2), np.nan))[0]).all()
+    u, h, count, converged = lax.linalg.qdwh(np.zeros((3, 2)))
+    assert not u.any() and not h.any() and bool(converged)
+    assert lax.linalg.qdwh(np.eye(2, dtype="float16"))[0].dtype == np.float16 and lax.linalg.qdwh(np.eye(2, dtype=int))[0].dtype == np.float64
+    with pytest.raises(ValueError, match=r"qdwh: f64\[2,3\] has fewer rows than columns"):
+        lax.linalg.qdwh(matrices(2, 3))
+    with pytest.raises(ValueError, match="qdwh: there is no such number of iterations"):
+        lax.linalg.qdwh(np.eye(2), max_iterations=-1)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_eig(shape, dtype):
     a = matrices(*shape, dtype=dtype)

@@ -37,9 +37,21 @@ struct Eigh {
 };
 Eigh eigh(const Operand& a, const EighOptions& options = {});
 Array eigvalsh(const Operand& a, const EighOptions& options = {});
-// The same of the Hermitian matrix with these diagonals: the main one [..., n], of which the real part counts, and the
-// one below it [..., n - 1]; the axes before broadcast. `first` and `last`: the eigenvalues of those indices alone, and
-// those between them. By the whole matrix, in time that grows as n³. ShapeError where sizes or indices do not fit.
+// The generalised problem of Hermitian a and b: [..., n, n], b positive definite: a·v = b·v·w of `type` 1, a·b·v = v·w
+// of 2, b·a·v = v·w of 3, as LAPACK and SciPy number them; the axes before broadcast. vᴴ·b·v = 1, or of type 3
+// vᴴ·b⁻¹·v = 1. By the factor of Cholesky of b: NaN where b is not positive definite, and errors that grow with its
+// condition. Throws ShapeError where sizes differ or there is no such type.
+//   linalg::eigvalsh(Array{{2.f, 0.f}, {0.f, 3.f}}, Array{{1.f, 0.f}, {0.f, 0.5f}})   // 2 6
+struct GeneralizedEighOptions {
+  std::int64_t type = 1;
+  bool lower = true, symmetrize = true;  // of a and of b
+};
+Eigh eigh(const Operand& a, const Operand& b, const GeneralizedEighOptions& options = {});
+Array eigvalsh(const Operand& a, const Operand& b, const GeneralizedEighOptions& options = {});
+// eigh and eigvalsh of the Hermitian matrix with these diagonals: the main one [..., n], of which the real part counts,
+// and the one below it [..., n - 1]; the axes before broadcast. `first` and `last`: the eigenvalues of those indices
+// alone, and those between them. By the whole matrix, in time that grows as n³. ShapeError where sizes or indices do
+// not fit.
 //   linalg::eigvalsh_tridiagonal(Array{2.f, 2.f}, Array{1.f})   // 1 3
 struct EighTridiagonalOptions {
   std::optional<std::int64_t> first = {}, last = {};
@@ -62,16 +74,20 @@ EigOfBothSides eig_of_both_sides(const Operand& a);
 Array eigvals(const Operand& a);
 
 // a = u·diag(s)·vh, a: [..., m, n], k = min(m, n). s: [..., k], real, not negative and descending; u: [..., m, m] and
-// vh: [..., n, n], or unless `full_matrices` [..., m, k] and [..., k, n].
+// vh: [..., n, n], or unless `full_matrices` [..., m, k] and [..., k, n]. `hermitian`: by eigenvalues, of the mean of a
+// and aᴴ, square.
 //   linalg::svdvals(Array{{3.f, 0.f}, {0.f, -4.f}})   // 4 3
 struct SvdOptions {
-  bool full_matrices = true;
+  bool full_matrices = true, hermitian = false;
+};
+struct SvdvalsOptions {
+  bool hermitian = false;
 };
 struct Svd {
   Array u, s, vh;
 };
 Svd svd(const Operand& a, const SvdOptions& options = {});
-Array svdvals(const Operand& a);
+Array svdvals(const Operand& a, const SvdvalsOptions& options = {});
 
 // a = z·t·zᴴ, a: [..., n, n], t upper triangular, z unitary. Real a has a real t with blocks of two rows on its
 // diagonal for conjugate pairs; `complex` makes it complex before. No derivatives: a DifferentiationError.
@@ -307,6 +323,20 @@ struct Polar {
   Array u, p;
 };
 Polar polar(const Operand& a, const PolarOptions& options = {});
+// The same of m >= n, a = u·h, by iterations that are products, Q·R and Cholesky factors alone: those of Halley with
+// weights that follow the least singular value (Nakatsukasa, Bai and Gygi 2010). Of full rank; a column or row of zeros
+// stays one in u. `eps`: the unit of rounding by which weights and the end are chosen; where it is not given, that of
+// the dtype that is computed in. num_iters: [...], i32, how many iterations each matrix took, of at most
+// `max_iterations`; is_converged: [...], bool. Derivatives as those of polar. ShapeError where m < n.
+//   linalg::qdwh(Array{{0.f, -2.f}, {2.f, 0.f}}).h   // {{2, 0}, {0, 2}}
+struct QdwhOptions {
+  std::int64_t max_iterations = 10;
+  std::optional<double> eps = {};
+};
+struct Qdwh {
+  Array u, h, num_iters, is_converged;
+};
+Qdwh qdwh(const Operand& a, const QdwhOptions& options = {});
 
 // The x with x·x = a, complex, whose eigenvalues have no negative real parts: by Schur's form (Björck and Hammarling
 // 1983), which upper triangular matrices are themselves, however far apart their elements are. a: [..., n, n]. Not

@@ -1,11 +1,13 @@
 """Factors of matrices and systems, by the names of jax.lax.linalg."""
 
+import operator
+
 from tenon import _core, _repeated
 from tenon import numpy as tnp
 from tenon.numpy import linalg as _numpy
 
 __all__ = ["cholesky", "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",
-           "lu_pivots_to_permutation", "ormqr", "qr", "schur", "svd", "symmetric_product", "triangular_solve", "tridiagonal",
+           "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd", "symmetric_product", "triangular_solve", "tridiagonal",
            "tridiagonal_solve"]
 
 
@@ -75,6 +77,24 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     ([-0.6, -0.8], [[-5.0]])
     """
     return (_core.tn.linalg.pivoted_qr if pivoting else _core.tn.linalg.qr)(tnp.asarray(x), full_matrices=bool(full_matrices))
+
+
+def qdwh(x, *, is_hermitian=False, max_iterations=None, eps=None, dynamic_shape=None):
+    """(u, h, how many iterations, whether they came to rest) of matrices [..., m, n], m >= n, of full rank: x = u·h, columns of
+    u orthonormal, h Hermitian without negative eigenvalues. By Halley's iterations with weights (Nakatsukasa, Bai and Gygi
+    2010), at most `max_iterations` (None: 10), as exact as the unit of rounding `eps` (None: the dtype's). Of
+    `dynamic_shape` (rows, columns) that part alone, zeros beside it. `is_hermitian` has no effect.
+
+    >>> u, h, _, converged = qdwh(tnp.array([[0.0, -2.0], [3.0, 0.0]]))
+    >>> u.round(12).tolist(), h.round(12).tolist(), bool(converged)
+    ([[0.0, -1.0], [1.0, 0.0]], [[3.0, 0.0], [0.0, 2.0]], True)
+    """
+    x = tnp.asarray(x)
+    if dynamic_shape is not None:
+        rows, columns = dynamic_shape
+        there = (tnp.arange(x.shape[-2])[:, None] < rows) & (tnp.arange(x.shape[-1]) < columns)
+        x = tnp.where(there, x, tnp.zeros_like(x))
+    return _core.tn.linalg.qdwh(x, max_iterations=10 if max_iterations is None else operator.index(max_iterations), eps=eps)
 
 
 def hessenberg(a):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tenon import _core, _repeated
 from tenon.errors import ShapeError
 from tenon.numpy._creation import asarray, eye
-from tenon.numpy import _dtypes, _indexing, _products, _sorting
+from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
 from tenon.numpy._shapes import _adjoint, _axes, matrix_transpose  # noqa: F401
 
@@ -186,8 +186,8 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index
     if subset_by_index is not None and full_matrices and compute_uv:
         raise _core.OptionError("svd: subset_by_index goes with full_matrices=False.")
     if not compute_uv:
-        return _subset(_sizes_of_hermitian(a) if hermitian else _core.tn.linalg.svdvals(a), subset_by_index, -1)
-    u, s, vh = _svd_of_hermitian(a) if hermitian else _core.tn.linalg.svd(a, full_matrices=bool(full_matrices))
+        return _subset(_core.tn.linalg.svdvals(a, hermitian=bool(hermitian)), subset_by_index, -1)
+    u, s, vh = _core.tn.linalg.svd(a, full_matrices=bool(full_matrices), hermitian=bool(hermitian))
     return SVDResult(_subset(u, subset_by_index, -1), _subset(s, subset_by_index, -1), _subset(vh, subset_by_index, -2))
 
 
@@ -196,24 +196,6 @@ def _subset(x, bounds, axis):
         return x
     first, end = bounds
     return x[..., first:end] if axis == -1 else x[..., first:end, :]
-
-
-def _sizes_of_hermitian(a):
-    return _sorting.sort(_core.abs(_core.tn.linalg.eigvalsh(asarray(a), lower=True, symmetrize=True)), -1, descending=True)
-
-
-def _svd_of_hermitian(a):
-    """By eigenvalues: the largest in size first, and a sign of u's columns."""
-    w, v = _core.tn.linalg.eigh(asarray(a), lower=True, symmetrize=True)
-    size = _core.abs(w)
-    order = _sorting.argsort(size, -1, descending=True)
-    s = _core.take_along_axis(size, order, size.ndim - 1, "clip", None)
-    turned = _core.convert(_core.where(_core.less(w, 0), -1, 1), v.dtype)
-
-    def ordered(x):
-        return _core.take_along_axis(x, _core.broadcast_to(order[..., None, :], x.shape), x.ndim - 1, "clip", None)
-
-    return ordered(v * turned[..., None, :]), s, _adjoint(ordered(v))
 
 
 def svdvals(x, /):

@@ -10,8 +10,6 @@ from tenon import numpy as tnp
 from tenon._matrix_functions import (  # noqa: F401
     eigh_tridiagonal, funm, logm, polar, rsf2csf, schur, solve_banded, solve_sylvester, solveh_banded, sqrtm)
 from tenon.lax import linalg as _factors
-from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _adjoint
 from tenon.linalg import (  # noqa: F401
     block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, expm_frechet, fiedler,
     fiedler_companion, hadamard, hankel, helmert, hessenberg, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve,
@@ -94,25 +92,13 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
         raise NotImplementedError("eigh: `eigvals`: all are found.")
     if type not in (1, 2, 3):
         raise _core.OptionError(f"eigh: type is 1, 2 or 3, not {type!r}.")
-    a = tnp.asarray(a)
-    if b is None:
-        if type != 1:
-            raise NotImplementedError("eigh: of one matrix type is 1.")
-        f = _core.tn.linalg.eigvalsh if eigvals_only else _core.tn.linalg.eigh
-        return f(a, lower=bool(lower), symmetrize=True)
-    # b = l·lᴴ makes it a problem of one matrix.
-    a, b = _inexact_together(a, tnp.asarray(b))
-    root = _core.tn.cholesky(b, symmetrize=True)
-    other = _adjoint(root)
-    if type == 1:
-        half = solve_triangular(root, a, lower=True)
-        inner = _adjoint(solve_triangular(root, _adjoint(half), lower=True))
-    else:
-        inner = _core.tn.matmul(_core.tn.matmul(other, a), root)
-    if eigvals_only:
-        return _core.tn.linalg.eigvalsh(inner, lower=True, symmetrize=True)
-    w, y = _core.tn.linalg.eigh(inner, lower=True, symmetrize=True)
-    return w, _core.tn.matmul(root, y) if type == 3 else solve_triangular(other, y)
+    f = _core.tn.linalg.eigvalsh if eigvals_only else _core.tn.linalg.eigh
+    a, lower = tnp.asarray(a), bool(lower)
+    if b is not None:
+        return f(a, tnp.asarray(b), type=type, lower=lower, symmetrize=True)
+    if type != 1:
+        raise NotImplementedError("eigh: of one matrix type is 1.")
+    return f(a, lower=lower, symmetrize=True)
 
 
 def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):

@@ -1,4 +1,4 @@
-// Pseudoinverses, least squares and polar factors, by singular values.
+// Pseudoinverses and least squares, by singular values.
 #include "tenon/api/custom.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
@@ -119,62 +119,6 @@ LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions
   const Array largest = without_elements(m) ? sum(s, Axes(-1).keepdims()) : slice_in_dim(s, 0, 1, -1);
   const Array rank = sum(convert(s > beside_values(bound, s) * largest, DType::i32), -1);
   return {x.narrow(sides.shaped(found)), x.narrow(matrices::real_along_columns(off, off)), rank, x.narrow(s)};
-}
-
-namespace {
-
-using Parts = std::tuple<Array, Array>;  // u and p of a = u·p
-
-// The w with p·w + w·p = c, p Hermitian and positive definite. To derivatives it is a linear system: they are systems
-// of the same kind, and divide by sums of eigenvalues alone.
-Array between_equal(const Array& p, const Array& c) {
-  const auto solved = [](const Array& of, const Array& right) {
-    const Arrays spectrum = hermitian_spectrum(of, true);
-    const Array &s = spectrum[0], &v = spectrum[1], vh = adjoint(v);
-    const Array sums = convert(expand_dims(s, -1) + expand_dims(s, -2), of.dtype());
-    return matmul(matmul(v, matmul(matmul(vh, right), v) / sums), vh);
-  };
-  return system_solution([&](const Array& w) { return matmul(p, w) + matmul(w, p); }, c,
-                         [&](const Array& right) { return solved(p, right); },
-                         [&](const Array& right) { return solved(matrices::transposed(p), right); });
-}
-
-// By polar factors alone, for the same reason. With q = uᴴ·u the part w of du that turns rows of u among each other
-// solves p·w + w·p = uᴴ·da·q - q·daᴴ·u; where q is not 1, p has 1 added at right angles to u's rows, and is regular.
-// Where a is not square du has a part at right angles to u's columns or rows too (Higham 2008, 8.2); dp = uᴴ·da +
-// duᴴ·a.
-Parts polar_by_rule(const Array& a) {
-  const auto value = [](const Array& of) {
-    const Factors f = factors_of(of, false);
-    const Array scaled = convert(expand_dims(f.values, -1), of.dtype()) * f.vh;
-    return Parts(matmul(f.u, f.vh), matmul(adjoint(f.vh), scaled));
-  };
-  const auto rule = [](const Array& of, const Array& da) {
-    const auto [u, p] = polar_by_rule(of);
-    const Array uh = adjoint(u), inner = matmul(uh, da);
-    const std::optional<bool> square = decided_equal(rows_of(of.type()), columns_of(of.type()));
-    Array turn;
-    if (square.value_or(false)) {
-      turn = matmul(u, between_equal(p, inner - adjoint(inner)));
-    } else {
-      const Array q = matmul(uh, u), regular = p + matrices::unit_like(p) - q, within = matmul(inner, q);
-      const Array columns = matmul(u, uh), left = matmul(of, uh) + matrices::unit_like(columns) - columns;
-      const Array beside = matmul(da - matmul(u, inner), q), over = da - matmul(da, q);
-      turn = matmul(u, between_equal(regular, within - adjoint(within))) + adjoint(solve(regular, adjoint(beside))) +
-             solve(left, over);
-    }
-    return std::pair(Parts(u, p), Parts(turn, inner + matmul(adjoint(turn), of)));
-  };
-  return custom_jvp(value, rule)(a);
-}
-
-}  // namespace
-
-Polar polar(const Operand& a, const PolarOptions& options) {
-  const SourceScope place(a.where(), "polar");
-  const Taken x = matrix_of("polar", a);
-  const auto [u, p] = polar_by_rule(options.left ? adjoint(x.a) : x.a);
-  return {x.narrow(options.left ? adjoint(u) : u), x.narrow(p)};
 }
 
 }  // namespace tenon::linalg

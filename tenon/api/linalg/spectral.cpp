@@ -6,10 +6,12 @@
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/base/error.h"
+#include "tenon/ops/composites/indexing.h"
 #include "tenon/ops/elementwise/arithmetic.h"
 #include "tenon/ops/elementwise/convert.h"
 #include "tenon/ops/linear_algebra/dot.h"
 #include "tenon/ops/linear_algebra/factors/factors.h"
+#include "tenon/ops/reductions/sorting.h"
 #include "tenon/ops/structure/shape.h"
 
 namespace tenon::linalg {
@@ -33,6 +35,60 @@ Array eigvalsh(const Operand& a, const EighOptions& options) {
   const SourceScope place(a.where(), "eigvalsh");
   const Taken x = hermitian_of("eigvalsh", a, options);
   return x.narrow(hermitian_spectrum(x.a, false)[0]);
+}
+
+namespace {
+
+// The one Hermitian matrix whose eigenvalues are those of a and b = root·rootᴴ, and what its eigenvectors become.
+struct OfPair {
+  Taken x;
+  Array root;
+  std::int64_t type;
+  // rootᴴ turns eigenvectors of types 1 and 2 into those of x.
+  Array turned(const Array& y) const {
+    return type == 3 ? matmul(root, y)
+                     : triangular_solve(root, y,
+                                        {.left_side = true, .lower = true, .transpose_a = true, .conjugate_a = true});
+  }
+};
+OfPair of_pair(std::string_view name, const Operand& a, const Operand& b, const GeneralizedEighOptions& options) {
+  if (options.type < 1 || options.type > 3)
+    throw ShapeError(fmt::format("{}: there is no type {}.", name, options.type),
+                     "1: a·v = b·v·w, 2: a·b·v = v·w, 3: b·a·v = v·w.");
+  const matrices::Together given = matrices::together({a, b});
+  for (const Array& each : given.all) matrices::square(name, each.type());
+  if (!decided_equal(matrices::rows_of(given.all[0].type()), matrices::rows_of(given.all[1].type())).value_or(true))
+    throw ShapeError(fmt::format("{}: {} and {} differ in size.", name, a->type().text(), b->type().text()),
+                     "Give two matrices of as many rows and columns each.");
+  const Shape batch = matrices::broadcast_batches(name, given.all[0], given.all[1]);
+  const auto hermitian = [&](const Array& x) {
+    const Array whole =
+        options.symmetrize ? matrices::symmetrized(x) : matrices::hermitian(options.lower ? x : matrices::adjoint(x));
+    return matrices::with_batch(whole, batch);
+  };
+  const Array first = hermitian(given.all[0]), root = cholesky(hermitian(given.all[1]), {.symmetrize = false});
+  Array inner;
+  if (options.type == 1) {
+    const Array half = triangular_solve(root, first, {.left_side = true, .lower = true});
+    inner = triangular_solve(root, half, {.lower = true, .transpose_a = true, .conjugate_a = true});
+  } else {
+    inner = matmul(matmul(matrices::adjoint(root), first), root);
+  }
+  return {{matrices::symmetrized(inner), given.stored, given.weak}, root, options.type};
+}
+
+}  // namespace
+
+Eigh eigh(const Operand& a, const Operand& b, const GeneralizedEighOptions& options) {
+  const SourceScope place(a.where(), "eigh");
+  const OfPair pair = of_pair("eigh", a, b, options);
+  const Arrays made = hermitian_spectrum(pair.x.a, true);
+  return {pair.x.narrow(made[0]), pair.x.narrow(pair.turned(made[1]))};
+}
+Array eigvalsh(const Operand& a, const Operand& b, const GeneralizedEighOptions& options) {
+  const SourceScope place(a.where(), "eigvalsh");
+  const OfPair pair = of_pair("eigvalsh", a, b, options);
+  return pair.x.narrow(hermitian_spectrum(pair.x.a, false)[0]);
 }
 
 namespace {
@@ -106,14 +162,33 @@ Array eigvals(const Operand& a) {
   return x.narrow(general_spectrum(x.a, false, false)[0]);
 }
 
+// By eigenvalues: the largest in size first, and the sign of each in a column of u.
+static Svd svd_of_hermitian(const Operand& a) {
+  const Taken x = hermitian_of("svd", a, {});
+  const Arrays spectrum = hermitian_spectrum(x.a, true);
+  const Array &w = spectrum[0], &v = spectrum[1], size = abs(w);
+  const Array order = argsort(size, -1, {.descending = true}), columns = expand_dims(order, -2);
+  const auto ordered = [&](const Array& each) {
+    return take_along_axis(each, broadcast_to(columns, each.shape()), -1);
+  };
+  const Array one = ones_like(size), turn = convert(expand_dims(where(w < 0.f, -one, one), -2), v.dtype());
+  return {x.narrow(ordered(v * turn)), x.narrow(take_along_axis(size, order, -1)),
+          x.narrow(matrices::adjoint(ordered(v)))};
+}
+
 Svd svd(const Operand& a, const SvdOptions& options) {
   const SourceScope place(a.where(), "svd");
+  if (options.hermitian) return svd_of_hermitian(a);
   const Taken x = matrix_of("svd", a);
   const Arrays made = singular_spectrum(x.a, true, options.full_matrices);
   return {x.narrow(made[1]), x.narrow(made[0]), x.narrow(made[2])};
 }
-Array svdvals(const Operand& a) {
+Array svdvals(const Operand& a, const SvdvalsOptions& options) {
   const SourceScope place(a.where(), "svdvals");
+  if (options.hermitian) {
+    const Taken x = hermitian_of("svdvals", a, {});
+    return x.narrow(sort(abs(hermitian_spectrum(x.a, false)[0]), -1, {.descending = true}));
+  }
   const Taken x = matrix_of("svdvals", a);
   return x.narrow(singular_spectrum(x.a, false, false)[0]);
 }
