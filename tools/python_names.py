@@ -105,7 +105,7 @@ RULES = [  # (words in the name, why it is absent)
      "threefry_partitionable jax2tf_associative_scan_reductions", "settings of JAX's"),
     ("symbolic_ is_symbolic_dim SymbolicScope", "exported functions have sizes that are numbers"),
     ("calling_convention DisabledSafetyCheck default_export_platform AbstractRef", "JAX's own machinery"),
-    ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
+    ("dlpack version Device TypePromotionError AccuracyMode Tolerance DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
     ("scaled_dot_general", "its configurations are cuDNN's; `lax.scaled_dot` takes blocks and scales"),
     ("key_dtype", "keys are numbers: no dtype of their own"),
@@ -114,8 +114,8 @@ RULES = [  # (words in the name, why it is absent)
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
-    ("qdwh", "no such factorisation yet: polar() is by singular values"),
     ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
+    ("rng_uniform", "it draws from a state that is kept nowhere: random.uniform() takes a key"),
     ("random_ rng_ prng", "the numbers of a key say its generator: threefry, or that of `rbg`"),
 ]
 

@@ -176,6 +176,7 @@ cases = {
     "create_token": (lambda a: (lax.create_token(), a)[1], (x,)), "after_all": (lambda a: (lax.after_all(), a)[1], (x,)),
     "dce_sink": (lambda a: (lax.dce_sink(a), a)[1], (x,)),
     # keys
+    "rng_bit_generator": (lambda k: lax.rng_bit_generator(k, (3, 5), np.uint32, lax.RandomAlgorithm.RNG_THREE_FRY), (np.array([1, 2, 3, 4], np.uint32),)),
     "random_bits": (lambda k: jax.random.bits(typed(k), (3,)), (key,)),
     "random_split": (lambda k: jax.random.key_data(jax.random.split(typed(k), 3)), (key,)),
     "random_fold_in": (lambda k: jax.random.key_data(jax.random.fold_in(typed(k), 7)), (key,)),
@@ -273,7 +274,6 @@ gone = {
     "conv_general_dilated": (lambda a: jnp.convolve(a, a), (vector,)),
     "svd": (lambda a: jnp.linalg.svd(a)[1], (square,)), "eigh": (lambda a: jnp.linalg.eigh(a)[0], (square,)),
     "eig": (lambda a: jnp.linalg.eig(a)[0], (square,)), "schur": (lambda a: lax.linalg.schur(a)[0], (square,)),
-    "rng_bit_generator": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.array([1, 2, 3, 4], np.uint32),)),
 }
 
 

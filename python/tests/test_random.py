@@ -255,6 +255,39 @@ def test_keys_of_philox():
             wrong()
 
 
+def test_bits_of_states_are_those_of_jax():
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        for words in ([1, 2, 3, 4], [1, 2, 2 ** 32 - 1, 2 ** 32 - 1], [2 ** 32 - 1] * 4):
+            for state in (np.array(words, "uint32"), np.array(words, "uint32").view("uint64")):
+                for kind in lax.RandomAlgorithm:
+                    for shape in ((), (0,), (1,), (5,), (12,), (2, 3), (3, 4), (3, 3), (3, 5), (5, 3), (3, 1, 7), (4, 2, 2), (0, 3)):
+                        for dtype in ("uint8", "uint16", "uint32", "uint64"):
+                            wanted = jax.lax.rng_bit_generator(state, shape, dtype, jax.lax.RandomAlgorithm(kind))
+                            for got, want in zip(lax.rng_bit_generator(state, shape, dtype, kind), wanted):
+                                assert got.dtype == want.dtype and got.shape == want.shape
+                                assert got.tolist() == np.asarray(want).tolist(), (words, kind, shape, dtype)
+
+
+def test_bits_of_states_elsewhere():
+    states = np.arange(8, dtype="uint32").reshape(2, 4)
+    for kind in lax.RandomAlgorithm:
+        def f(state, kind=kind):
+            return lax.rng_bit_generator(state, (3, 5), algorithm=kind)
+
+        after, bits = tn.jit(tn.vmap(f))(states)
+        for i, state in enumerate(states):
+            assert after[i].tolist() == f(state)[0].tolist() and bits[i].tolist() == f(state)[1].tolist() == tn.jit(f)(state)[1].tolist()
+    assert str(lax.RandomAlgorithm.RNG_PHILOX) == "RNG_PHILOX"
+    for wrong, error, said in ((lambda: lax.rng_bit_generator(states, (3,)), ValueError, r"the state is u32\[2,4\]"),
+                               (lambda: lax.rng_bit_generator(states[0].astype("int32"), (3,)), ValueError, r"the state is i32\[4\]"),
+                               (lambda: lax.rng_bit_generator(states[0], (3,), "int32"), TypeError, "is not an unsigned integer dtype"),
+                               (lambda: lax.rng_bit_generator(states[0], (-3,)), ValueError, ""),
+                               (lambda: lax.rng_bit_generator(states[0], (-3,), algorithm=1), ValueError, "")):
+        with pytest.raises(error, match=said):
+            wrong()
+
+
 def pcg_of(words):
     """NumPy's generator of a key's words."""
     made = np.random.PCG64DXSM()

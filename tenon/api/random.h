@@ -159,6 +159,21 @@ Array choice(const Operand& key, const Dim& n, const Shape& shape = {}, const Ch
 template <std::same_as<Array> A>
 Array choice(const Operand& key, const A& x, const Shape& shape = {}, const ChoiceOptions& options = {});
 
+// --- bits of a state ---
+// Uniform bits u8, u16, u32 or u64 of a state, and the state behind them, of which the next ones are: those that XLA's
+// RngBitGenerator gives on processors, which jax.lax.rng_bit_generator is. state: u64[2], a key and a counter, or
+// u32[4], their halves, the lower ones first. Philox takes a block of four words for each count, its key also the upper
+// half of the counter; Threefry one of two words: halves of numbers of 64 bits, or neighbours along the first axis of
+// even size, where there is none along the longest axis, with one more. Narrower ones are the low bits of 32. No
+// derivatives. Under vmap a batch of states gives what a loop over them gives.
+//   random::rng_bit_generator(random::key(7, random::Generator::philox4x32), {2}).bits   // 3109483441 1367189518
+enum class BitGenerator : std::uint8_t { threefry2x32, philox4x32 };
+struct StateAndBits {
+  Array state, bits;
+};
+StateAndBits rng_bit_generator(const Operand& state, const Shape& shape, DType dtype = DType::u32,
+                               BitGenerator generator = BitGenerator::philox4x32);
+
 // --- definitions of templates ---
 namespace detail {
 Array permuted(const Operand& key, const Array& x, const PermutationOptions& options);

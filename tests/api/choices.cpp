@@ -122,6 +122,53 @@ TEST(Pcg, KeysDrawAndSplit) {
               HasSubstr("the key is u32[6], not u32[2]"));
 }
 
+// Beside what jax.lax.rng_bit_generator gives on processors; more of them in python/tests.
+TEST(Choices, BitsOfStates) {
+  const Array halves = tn::convert(Array{1, 2, 3, 4}, DType::u32);
+  const Array whole = tn::bitcast(tn::reshape(halves, {2, 2}), DType::u64);
+  using Numbers = std::vector<double>;
+  for (const auto& [generator, shape, dtype, bits, state] :
+       std::initializer_list<std::tuple<draws::BitGenerator, Shape, DType, Numbers, Numbers>>{
+           {draws::BitGenerator::philox4x32,
+            {5},
+            DType::u32,
+            {512747620, 1298009047, 1267190206, 761827841, 1383286907},
+            {1, 2, 5, 4}},
+           {draws::BitGenerator::philox4x32, {3}, DType::u8, {100, 215, 190}, {1, 2, 4, 4}},
+           {draws::BitGenerator::threefry2x32,
+            {2, 3},
+            DType::u32,
+            {1576285164, 740599976, 2436392515, 2249660814, 2425682526, 1497962777},
+            {1, 2, 6, 4}},
+           {draws::BitGenerator::threefry2x32,
+            {3, 3},
+            DType::u32,
+            {1576285164, 740599976, 2436392515, 2249660814, 2425682526, 1497962777, 1335360347, 3981753173, 3812192618},
+            {1, 2, 9, 4}},
+           {draws::BitGenerator::threefry2x32, {}, DType::u8, {236}, {1, 2, 4, 4}}}) {
+    const auto made = draws::rng_bit_generator(halves, shape, dtype, generator);
+    EXPECT_EQ(made.bits.type(), tn::Type::array(dtype, shape));
+    EXPECT_EQ(tn::all_values(made.bits), bits);
+    EXPECT_EQ(tn::all_values(made.state), state);
+    const auto of_whole = draws::rng_bit_generator(whole, shape, dtype, generator);
+    EXPECT_EQ(of_whole.state.type(), whole.type());
+    EXPECT_EQ(tn::all_values(of_whole.bits), bits);
+  }
+  const auto any_size = tn::jit(
+      [&](const Array& x) {
+        return draws::rng_bit_generator(halves, x.shape(), DType::u64, draws::BitGenerator::threefry2x32).bits;
+      },
+      {.sizes = tn::Sizes::symbolic});
+  for (const std::int64_t n : {2, 7})
+    EXPECT_EQ(
+        tn::all_values(any_size(tn::zeros({n}))),
+        tn::all_values(draws::rng_bit_generator(halves, {n}, DType::u64, draws::BitGenerator::threefry2x32).bits));
+  EXPECT_THAT(tn::message_of([&] { draws::rng_bit_generator(tn::zeros({4}), {2}); }),
+              HasSubstr("rng_bit_generator: the state is f32[4]"));
+  EXPECT_THAT(tn::message_of([&] { draws::rng_bit_generator(halves, {2}, DType::i32); }),
+              HasSubstr("i32 is not an unsigned integer dtype"));
+}
+
 TEST(Choices, Permutations) {
   for (const int n : {0, 1, 2, 7, 2000}) EXPECT_EQ(sorted(draws::permutation(seed_key, n)), up_to(n)) << n;
   const Array rows = tn::reshape(tn::arange(12), {4, 3});

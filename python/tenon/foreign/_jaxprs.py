@@ -153,7 +153,7 @@ def _lacking(equation, *_):
 
 lack("columns that come first are not chosen.", "geqp3")
 lack("this generator is none of tenon's, which has threefry.", "philox2x32", "philox4x32", "threefry4x32",
-     "rng_bit_generator", "rng_uniform")
+     "rng_uniform")
 _one_device = "there is one device: write it without axis names and shardings."
 lack(_one_device, "all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "axis_index", "pbroadcast",
      "ppermute", "precv", "psend", "psum_invariant", "ragged_all_to_all", "reduce_scatter", "shard_map")

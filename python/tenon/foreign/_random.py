@@ -60,6 +60,11 @@ def _random_bits(equation, keys):
     return _of_each(lambda key: random.bits(key, shape, dtype), keys)
 
 
+@rule("rng_bit_generator")
+def _rng_bit_generator(equation, state):
+    return list(lax.rng_bit_generator(state, equation.params["shape"], equation.params["dtype"], equation.params["algorithm"]))
+
+
 @rule("random_gamma")
 def _random_gamma(equation, keys, a):
     draw = random.loggamma if equation.params["log_space"] else random.gamma

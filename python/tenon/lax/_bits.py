@@ -1,13 +1,14 @@
-"""Numbers as their bits, and floats next to one another."""
+"""Numbers as their bits, floats next to one another, and bits by chance."""
 
+import enum
 import operator
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.errors import DTypeError
 from tenon.lax._elementwise import _of_two
 
-__all__ = ["bitcast_convert_type", "mulhi", "nextafter", "reduce_precision"]
+__all__ = ["RandomAlgorithm", "bitcast_convert_type", "mulhi", "nextafter", "reduce_precision", "rng_bit_generator"]
 
 
 def bitcast_convert_type(operand, new_dtype):
@@ -67,3 +68,28 @@ def mulhi(x, y):
     3
     """
     return _high(x, y)
+
+
+class RandomAlgorithm(enum.IntEnum):
+    """What rng_bit_generator() takes bits from; RNG_DEFAULT is Philox."""
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+    def __str__(self):
+        return self.name
+
+
+def rng_bit_generator(key, shape, dtype="uint32", algorithm=RandomAlgorithm.RNG_DEFAULT, *, out_sharding=None):
+    """(the state behind them, uniform bits of a shape): unsigned integers by the state, u32[4] or u64[2], a key and a counter;
+    those of jax.lax.rng_bit_generator on processors. `out_sharding` is None. (tenon.random takes keys that can be split.)
+
+    >>> state, bits = rng_bit_generator(tnp.array([0, 7, 0, 7], "uint32"), (2,))
+    >>> state.tolist(), bits.tolist()
+    ([0, 7, 1, 7], [3109483441, 1367189518])
+    """
+    if out_sharding is not None:
+        raise NotImplementedError("rng_bit_generator: out_sharding: there is one device.")
+    by = "threefry2x32" if RandomAlgorithm(algorithm) == RandomAlgorithm.RNG_THREE_FRY else "philox4x32"
+    return _core.tn.random.rng_bit_generator(tnp.asarray(key), _sizes.shape(shape), dtype, by)
