@@ -126,6 +126,15 @@ Array trunc(const Operand& x) {
   const SourceScope place(x.where(), "trunc");
   return is_inexact(x->dtype()) ? where(x < 0, ceil(x), floor(x)) : Array(x);
 }
+Array round_half_away(const Operand& given) {
+  constexpr std::string_view name = "round_half_away";
+  const SourceScope place(given.where(), name);
+  const Array x = real_only(name, given);
+  if (!is_inexact(x.dtype())) return x;
+  const Array fixed = stop_gradient(x), size = abs(fixed), below = floor(size);
+  return sign(fixed) * (below + convert(size - below >= 0.5, x.dtype()));
+}
+
 Array round(const Operand& given, std::int64_t decimals) {
   constexpr std::string_view name = "round";
   const SourceScope place(given.where(), name);

@@ -29,6 +29,10 @@ Array trunc(const Operand& x);
 //   round(125, -1)    // 120
 Array round(const Operand& x, std::int64_t decimals);
 
+// The nearest integer, halves away from 0; integers as they are. Complex numbers are a DTypeError. The derivative is 0.
+//   round_half_away(Array{0.5f, -2.5f, 2.4f})   // 1 -3 2
+Array round_half_away(const Operand& x);
+
 // Whether the sign is minus, of -0 and NaN too; |x| with the sign of y. Complex numbers are a DTypeError.
 //   copysign(3.f, -0.f)   // -3
 Array sign_bit(const Operand& x);

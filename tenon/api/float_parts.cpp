@@ -51,6 +51,19 @@ Array zeros_in_front(const Array& given) {
   return static_cast<std::int32_t>(width) - convert(number_of_bits(bits), DType::i32);
 }
 
+// The same in a signed one.
+Array signed_bits_of_integers(std::string_view name, const Array& x) {
+  const Array bits = bits_of_integers(name, x);
+  constexpr int between = static_cast<int>(DType::u8) - static_cast<int>(DType::i8);
+  return convert(bits, static_cast<DType>(static_cast<int>(bits.dtype()) - between));
+}
+using BitsOfIntegers = Array (*)(std::string_view name, const Array& x);
+Array shifted_right(std::string_view name, BitsOfIntegers bits_of, const Operand& x, const Operand& y) {
+  const SourceScope place(x.where(), name);
+  const Array bits = bits_of(name, x), places = bits_of(name, y);
+  return convert(shift_right(bits, convert(places, bits.dtype())), x->dtype()).with_weak(x->weak() && y->weak());
+}
+
 // Of integers of less than 64 bits: of the whole product, in the next dtype of their kind.
 Array upper_half(const Array& x, const Array& y) {
   const auto whole = static_cast<DType>(static_cast<int>(x.dtype()) + 1);
@@ -141,6 +154,13 @@ Array countl_zero(const Operand& x) {
   constexpr std::string_view name = "countl_zero";
   const SourceScope place(x.where(), name);
   return convert(zeros_in_front(bits_of_integers(name, x)), x->dtype());
+}
+
+Array shift_right_logical(const Operand& x, const Operand& y) {
+  return shifted_right("shift_right_logical", bits_of_integers, x, y);
+}
+Array shift_right_arithmetic(const Operand& x, const Operand& y) {
+  return shifted_right("shift_right_arithmetic", signed_bits_of_integers, x, y);
 }
 
 Array mulhi(const Operand& given, const Operand& by) {

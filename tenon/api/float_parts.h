@@ -31,6 +31,14 @@ Array spacing(const Operand& x);
 Array popcount(const Operand& x);
 Array countl_zero(const Operand& x);
 
+// The bits of integers moved y places down, whether x is signed or not: zeros come in from the left, or its first bit.
+// y counts as of x's dtype; by the width or more, or by a negative number, none or that bit is left. Others are a
+// DTypeError.
+//   shift_right_logical(Array{12, -1}, 28)      // 0 15
+//   shift_right_arithmetic(Array{12, -16}, 2)   // 3 -4
+Array shift_right_logical(const Operand& x, const Operand& y);
+Array shift_right_arithmetic(const Operand& x, const Operand& y);
+
 // The upper half of the bits of the whole product of integers, in the dtype in which they meet: of n bits
 // x · y / 2^n rounded down, without overflow. Others are a DTypeError, also where signed and unsigned integers meet in
 // a real dtype. No derivative flows.

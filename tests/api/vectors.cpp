@@ -410,6 +410,45 @@ TEST(FloatParts, Examples) {
   tn::expect_agreement([](const Array& x) { return tn::frexp(x).fraction; }, tn::numbers({2}, 0.3));
 }
 
+template <class T>
+void expect_shifts() {
+  using Unsigned = std::make_unsigned_t<T>;
+  using Signed = std::make_signed_t<T>;
+  constexpr int width = 8 * sizeof(T);
+  for (const T x : {T(0), T(12), T(-1), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()})
+    for (const int y : {0, 1, 5, width - 1, width, width + 3}) {
+      const Array places(static_cast<T>(y));
+      const auto zeros = tn::shift_right_logical(Array(x), places), sign = tn::shift_right_arithmetic(Array(x), places);
+      EXPECT_EQ(zeros.template item<T>(), y < width ? static_cast<T>(static_cast<Unsigned>(x) >> y) : T(0));
+      EXPECT_EQ(sign.template item<T>(), static_cast<T>(static_cast<Signed>(x) >> std::min(y, width - 1)));
+    }
+}
+
+TEST(FloatParts, ShiftsOfBits) {
+  expect_shifts<std::int8_t>(), expect_shifts<std::uint8_t>(), expect_shifts<std::int16_t>();
+  expect_shifts<std::uint16_t>(), expect_shifts<std::int32_t>(), expect_shifts<std::uint32_t>();
+  expect_shifts<std::int64_t>(), expect_shifts<std::uint64_t>();
+  EXPECT_THAT(of(tn::shift_right_logical(Array{12, -1}, -1)), are(0, 0));
+  EXPECT_THAT(of(tn::shift_right_arithmetic(Array{12, -1}, -1)), are(0, -1));
+  EXPECT_THAT(tn::message_of([] { tn::shift_right_logical(Array{1.f}, 1); }),
+              HasSubstr("shift_right_logical does not accept f32[1]"));
+}
+
+TEST(FloatParts, HalvesAwayFromZero) {
+  for (const tn::DType d : {tn::DType::f32, tn::DType::f64, tn::DType::f16, tn::DType::bf16}) {
+    const Array x = tn::convert(Array{0.5, -0.5, 1.5, -2.5, 2.4, -2.6, 0.0}, d);
+    EXPECT_EQ(tn::round_half_away(x).dtype(), d);
+    EXPECT_THAT(of(tn::round_half_away(x)), are(1, -1, 2, -3, 2, -3, 0));
+  }
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(of(tn::round_half_away(Array{inf, -inf, 0x1p60, std::nextafter(0.5, 0.0)})), are(inf, -inf, 0x1p60, 0));
+  EXPECT_TRUE(std::isnan(tn::round_half_away(Array(std::nan(""))).item<double>()));
+  EXPECT_THAT(of(tn::round_half_away(Array{3, -4})), are(3, -4));
+  EXPECT_EQ(tn::grad([](const Array& x) { return tn::round_half_away(x); })(1.25).item<double>(), 0);
+  EXPECT_THAT(tn::message_of([] { tn::round_half_away(tn::zeros({1}, tn::DType::c64)); }),
+              HasSubstr("does not accept complex numbers"));
+}
+
 // Beside products of 128 bits.
 template <class T>
 void expect_upper_halves() {

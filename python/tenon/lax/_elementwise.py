@@ -180,10 +180,7 @@ def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):  # noqa: A001
     """The nearest integer; halves away from zero, or to even."""
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return _core.rint(x)
-    fixed = _core.stop_gradient(x)
-    size = _core.floor(_core.abs(fixed))
-    up = _core.convert(_core.greater_equal(_core.abs(fixed) - size, 0.5), tnp.asarray(x).dtype)
-    return _as_weak_as([x], _core.sign(fixed) * (size + up))
+    return _as_weak_as([x], _core.tn.round_half_away(x))
 
 
 def _integers(name, x, y):
@@ -196,25 +193,12 @@ def _integers(name, x, y):
 
 def shift_right_arithmetic(x, y):
     """The bits of x moved y places down; the sign comes in from the left."""
-    x, y = _integers("shift_right_arithmetic", x, y)
-    if x.dtype.kind == "i":
-        return _core.right_shift(x, y)
-    signed = _core.convert(x, f"int{8 * x.dtype.itemsize}")
-    return _core.convert(_core.right_shift(signed, _core.convert(y, signed.dtype)), x.dtype)
+    return _core.tn.shift_right_arithmetic(*_integers("shift_right_arithmetic", x, y))
 
 
 def shift_right_logical(x, y):
     """The bits of x moved y places down; zeros come in from the left."""
-    x, y = _integers("shift_right_logical", x, y)
-    if x.dtype.kind == "u":
-        return _core.right_shift(x, y)
-    width = 8 * x.dtype.itemsize
-    # Without the sign, then the bit of the sign where it goes.
-    rest = _core.right_shift(x & int(np.iinfo(x.dtype).max), y)
-    moved = _core.left_shift(_core.convert(1, x.dtype), width - 1 - y)
-    y = _core.convert(y, x.dtype)
-    made = _core.where(_core.less(x, 0), rest | _core.where(_core.equal(y, 0), int(np.iinfo(x.dtype).min), moved), rest)
-    return _core.where(_core.greater_equal(y, width) | _core.less(y, 0), 0, made)
+    return _core.tn.shift_right_logical(*_integers("shift_right_logical", x, y))
 
 
 def clz(x):
