@@ -157,7 +157,7 @@ def type_of(module, function, parameter):
 
 
 def default_of(parameter):
-    simple = isinstance(parameter.default, (bool, int, float, str, type(None)))
+    simple = type(parameter.default) in (bool, int, float, str, type(None))
     return repr(parameter.default) if simple and parameter.default not in (math.inf, -math.inf) else "..."
 
 

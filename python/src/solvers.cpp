@@ -101,32 +101,50 @@ Arrays in_shapes_of(const Arrays& like, const Arrays& leaves) {
   return parts;
 }
 
-// f(y, t, *args), args a tuple.
+// f(y, t, *args), args a tuple, of leaves; `start` outlives it.
+KeptFlatFunction slope_of(const char* name, nb::handle f, const FlatTree& start, const TreeRef& args) {
+  return [=, &start](std::span<const Array> in) {
+    const TreeRef& tree = start.tree;
+    const std::size_t n = start.leaves.size();
+    nb::list given;
+    given.append(unflatten_arrays(*tree, in.first(n)));
+    given.append(array_object(in[n]));
+    given.extend(unflatten_arrays(*args, in.subspan(n + 1)));
+    const nb::object slope = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(given).ptr()));
+    if (!slope) throw nb::python_error();
+    FlatTree made = flat_arrays(name, "what f returns", slope);
+    if (!(*tree == *made.tree)) {
+      if (elements(made.leaves) != elements(start.leaves))
+        require_same_tree(name, "y0 and what f returns", *tree, *made.tree);
+      return in_shapes_of(start.leaves, made.leaves);
+    }
+    return std::move(made.leaves);
+  };
+}
+
 nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, double rtol, double atol,
                   nb::handle mxstep, double hmax, bool adjoint) {
   const Array times = t.array("odeint");
   return call_transformation("odeint", [&] {
     const FlatTree start = flat_arrays("odeint", "y0", y0), more = flat_arrays("odeint", "an argument", args);
-    const TreeRef& tree = start.tree;
-    const std::size_t n = start.leaves.size();
-    const KeptFlatFunction flat = [&](std::span<const Array> in) {
-      nb::list given;
-      given.append(unflatten_arrays(*tree, in.first(n)));
-      given.append(array_object(in[n]));
-      given.extend(unflatten_arrays(*more.tree, in.subspan(n + 1)));
-      const nb::object slope = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(given).ptr()));
-      if (!slope) throw nb::python_error();
-      FlatTree made = flat_arrays("odeint", "what f returns", slope);
-      if (!(*tree == *made.tree)) {
-        if (elements(made.leaves) != elements(start.leaves))
-          require_same_tree("odeint", "y0 and what f returns", *tree, *made.tree);
-        return in_shapes_of(start.leaves, made.leaves);
-      }
-      return std::move(made.leaves);
-    };
-    return unflatten_arrays(*tree, api_detail::odeint_flat(flat, start.leaves, times, more.leaves,
-                                                           {rtol, atol, number_or_none(mxstep), hmax, adjoint},
-                                                           [&] { return tree->names(); }));
+    return unflatten_arrays(
+        *start.tree, api_detail::odeint_flat(slope_of("odeint", f, start, more.tree), start.leaves, times, more.leaves,
+                                             {rtol, atol, number_or_none(mxstep), hmax, adjoint},
+                                             [&] { return start.tree->names(); }));
+  });
+}
+// (y at the end, steps that counted, and those that did not)
+nb::object odeint_end(nb::handle f, nb::handle y0, ArrayLike t0, ArrayLike t1, nb::handle args, double rtol,
+                      double atol, nb::handle mxstep, double hmax, bool adjoint) {
+  const Array from = t0.array("odeint_end"), to = t1.array("odeint_end");
+  return call_transformation("odeint_end", [&] {
+    const FlatTree start = flat_arrays("odeint_end", "y0", y0), more = flat_arrays("odeint_end", "an argument", args);
+    const Arrays made = api_detail::odeint_end_flat(slope_of("odeint_end", f, start, more.tree), start.leaves, from, to,
+                                                    more.leaves, {rtol, atol, number_or_none(mxstep), hmax, adjoint},
+                                                    [&] { return start.tree->names(); });
+    const std::span<const Array> all(made);
+    return nb::object(nb::make_tuple(unflatten_arrays(*start.tree, all.first(all.size() - 2)),
+                                     array_object(all[all.size() - 2]), array_object(all.back())));
   });
 }
 
@@ -136,6 +154,7 @@ void add_solvers(nb::module_& module) {
   module.def("iterative_solve", iterative_solve);
   module.def("minimize", minimize);
   module.def("odeint", odeint);
+  module.def("odeint_end", odeint_end);
 }
 
 }  // namespace tenon::python

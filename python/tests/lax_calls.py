@@ -214,7 +214,7 @@ in_nn("one_hot", reference=lambda x, n: (x[..., None] == np.arange(n)).astype(fl
 
 ELSEWHERE = {  # tested by tests of their own
     "jax.numpy": "frompyfunc histogram2d histogramdd i0 iterable packbits polydiv polyfit roots ufunc unique_all unique_counts unique_inverse unpackbits".split(),
-    "jax.lax": """bitcast_convert_type mulhi nextafter reduce_precision betainc igamma igamma_grad_a igammac random_gamma_grad DotDimensionNumbers GatherDimensionNumbers GatherScatterMode Precision PrecisionLike RaggedDotDimensionNumbers RoundingMethod ScatterDimensionNumbers
+    "jax.lax": """RandomAlgorithm rng_bit_generator bitcast_convert_type mulhi nextafter reduce_precision betainc igamma igamma_grad_a igammac random_gamma_grad DotDimensionNumbers GatherDimensionNumbers GatherScatterMode Precision PrecisionLike RaggedDotDimensionNumbers RoundingMethod ScatterDimensionNumbers
         approx_max_k approx_min_k associative_scan bessel_i0e bessel_i1e broadcast_like clz composite cond custom_linear_solve
         custom_root dce_sink digamma fori_loop gather lgamma map optimization_barrier padtype_to_pads platform_dependent polygamma
         ragged_dot ragged_dot_general reduce reduce_xor scan scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub shape_as_value stack

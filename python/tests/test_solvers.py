@@ -6,7 +6,7 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
-from tenon.experimental.ode import odeint
+from tenon.experimental.ode import odeint, odeint_end
 from tenon.scipy.optimize import minimize
 from tenon.scipy.sparse import linalg
 from test_linalg import near
@@ -319,6 +319,32 @@ def test_where_equations_end():
     assert np.isnan(down[1]) and np.isclose(down[2], np.exp(-1.0))
     stepped = odeint(lambda y, t: -y, np.ones(()), np.array([0.0, 1.0]), mxstep=1000, hmax=0.01)
     assert np.isclose(stepped[1], np.exp(-1), atol=1e-9)
+
+
+def test_the_end_of_an_equation():
+    """Beside SciPy's solution of the same problem, and odeint."""
+    integrate = pytest.importorskip("scipy.integrate")
+    wanted = integrate.solve_ivp(lambda t, y: np.asarray(lotka_volterra(y, t, P)), (0, 2.0), np.asarray(Y0), rtol=1e-11, atol=1e-11).y[:, -1]
+    for f in (odeint_end, tn.jit(odeint_end, static_argnums=0)):
+        y, accepted, rejected = f(lotka_volterra, Y0, 0.0, 2.0, P)
+        assert np.allclose(y, wanted, 1e-7) and accepted > 5 and rejected >= 0
+    tree, *_ = odeint_end(lambda y, t: {"x": y["v"], "v": -y["x"]}, {"x": 0.0, "v": 1.0}, 0.0, 1.0)
+    assert np.isclose(tree["x"], np.sin(1)) and np.isclose(tree["v"], np.cos(1))
+
+    def loss(f):
+        return lambda y0, t1, p: tnp.sum(tnp.sin(f(y0, t1, p)))
+
+    by_end = loss(lambda y0, t1, p: odeint_end(lotka_volterra, y0, 0.0, t1, p)[0])
+    by_times = loss(lambda y0, t1, p: odeint(lotka_volterra, y0, tnp.stack([0.0, t1]), p)[-1])
+    for ours, theirs in zip(tn.grad(by_end, (0, 1, 2))(Y0, 2.0, P), tn.grad(by_times, (0, 1, 2))(Y0, 2.0, P)):
+        assert np.allclose(ours, theirs, 1e-5, 1e-6)
+    by_steps = loss(lambda y0, t1, p: odeint_end(lotka_volterra, y0, 0.0, t1, p, adjoint=False)[0])
+    assert np.allclose(tn.jacfwd(by_steps)(Y0, 2.0, P), tn.grad(by_end)(Y0, 2.0, P), 1e-5, 1e-6)
+    assert np.isnan(odeint_end(lambda y, t: -y, 1.0, 1.0, 0.5)[0]) and odeint_end(lambda y, t: -y, 1.0, 1.0, 1.0)[0] == 1
+    with pytest.raises(tn.ShapeError, match="odeint_end: a time is f64\\[2\\], not a number"):
+        odeint_end(lambda y, t: -y, 1.0, np.zeros(2), 1.0)
+    with pytest.raises(tn.TreeError, match="odeint_end"):
+        odeint_end(lambda y, t: {"x": y[0]}, np.ones(2), 0.0, 1.0)
 
 
 def test_wrong_equations():

@@ -108,7 +108,7 @@ def python_names(functions):
 
 # Functions that the bindings do not know, as they take functions, files or structures: what does the same in Python.
 BESIDE = {
-    "optim::scale_by_learning_rate": "optim.sgd", "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "linalg::cg": "scipy.sparse.linalg.cg",
+    "optim::scale_by_learning_rate": "optim.sgd", "optim::minimize": "scipy.optimize.minimize", "odeint": "scipy.integrate.odeint", "odeint_end": "experimental.ode.odeint_end", "linalg::cg": "scipy.sparse.linalg.cg",
     "linalg::bicgstab": "scipy.sparse.linalg.bicgstab", "linalg::gmres": "scipy.sparse.linalg.gmres", "switch_case": "lax.switch",
     **dict.fromkeys(("select_and_scatter", "select_and_scatter_add", "select_and_gather_add"), "from_jax"),
     "associative_scan": "lax.associative_scan", "take": "numpy.take",
